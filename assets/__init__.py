@@ -1,0 +1,1 @@
+"""Weights, samples and other data files of the playground."""

@@ -1,0 +1,1 @@
+"""The engine: memory, attention, models, evaluation. Never imports Qt."""

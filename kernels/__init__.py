@@ -1,0 +1,1 @@
+"""Attention and paging operations, one public function each in `ops`."""
