@@ -1,0 +1,127 @@
+"""Every setting of a run, as frozen dataclasses, and the two presets (DESIGN 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from worldattention.core.errors import UserError
+
+AttentionMode = Literal["hsa", "dense", "linear", "sparse"]
+RetrievalPolicy = Literal["hkv", "recent", "random", "mismatched", "chunk", "none"]
+Preset = Literal["playground", "authors"]
+
+ATTENTION_MODES: tuple[str, ...] = get_args(AttentionMode)
+RETRIEVAL_POLICIES: tuple[str, ...] = get_args(RetrievalPolicy)
+PRESETS: tuple[str, ...] = get_args(Preset)
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionConfig:
+    """Hybrid sparse attention (DESIGN 3).
+
+    `density` replaces the head-adaptive threshold by top-k of the same map; None lets tau decide.
+    `statistics` asks for Gini and density also in the modes that do not route (dense, linear).
+    """
+
+    mode: AttentionMode = "hsa"
+    block: int = 128
+    tau_min: float = 0.35
+    tau_max: float = 1.0
+    density: float | None = None
+    statistics: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CacheConfig:
+    """Hierarchical KV cache (DESIGN 3 and 4). Frames are latent frames, quotas are bytes."""
+
+    retrieval: RetrievalPolicy = "hkv"
+    page_frames: int = 8
+    budget_frames: int = 32
+    sink_frames: int = 3
+    recalled_pages: int = 3
+    min_recent_frames: int = 5
+    chunk_frames: int = 40
+    stage1_width: int = 3
+    recall_every_blocks: int = 0
+    authors_layout: bool = False
+    device_quota_bytes: int = 256 * MIB
+    dram_quota_bytes: int = 2 * GIB
+    disk_quota_bytes: int = 8 * GIB
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerConfig:
+    """Few-step denoising: `timesteps` of a schedule of 1000, shifted (DESIGN 5)."""
+
+    timesteps: tuple[float, ...] = (1000.0, 750.0, 500.0, 250.0)
+    shift: float = 5.0
+    context_noise: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """What an engine needs beside its model."""
+
+    preset: Preset = "playground"
+    seed: int = 0
+    attention: AttentionConfig = field(default_factory=AttentionConfig)
+    cache: CacheConfig = field(default_factory=CacheConfig)
+    sampler: SamplerConfig = field(default_factory=SamplerConfig)
+
+
+def preset_config(preset: str, seed: int = 0) -> EngineConfig:
+    """The engine configuration of a preset: `playground` (ours) or `authors` (their published code)."""
+    check_choice("preset", preset, PRESETS)
+    if preset == "playground":
+        return EngineConfig(seed=seed)
+    return EngineConfig(
+        preset="authors",
+        seed=seed,
+        attention=AttentionConfig(block=64),
+        cache=CacheConfig(
+            sink_frames=0,
+            recalled_pages=4,
+            min_recent_frames=0,
+            stage1_width=1,
+            authors_layout=True,
+        ),
+    )
+
+
+def with_choices(
+    config: EngineConfig,
+    *,
+    attention: str | None = None,
+    retrieval: str | None = None,
+    density: float | None = None,
+    seed: int | None = None,
+) -> EngineConfig:
+    """`config` with the live switches replaced; None keeps what is there. Raises UserError on a bad value."""
+    if attention is not None:
+        check_choice("attention", attention, ATTENTION_MODES)
+        config = replace(config, attention=replace(config.attention, mode=attention))  # type: ignore[arg-type]
+    if retrieval is not None:
+        check_choice("retrieval", retrieval, RETRIEVAL_POLICIES)
+        config = replace(config, cache=replace(config.cache, retrieval=retrieval))  # type: ignore[arg-type]
+    if density is not None:
+        if not 0.0 < density <= 1.0:
+            raise UserError(f"The density must lie above 0 and at most at 1, not {density}.")
+        config = replace(config, attention=replace(config.attention, density=density))
+    if seed is not None:
+        if not 0 <= seed < 1 << 63:
+            raise UserError(f"The seed must be a whole number from 0 to 2^63 - 1, not {seed}.")
+        config = replace(config, seed=seed)
+    return config
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raises UserError when `value` is not one of `choices`."""
+    if value not in choices:
+        raise UserError(f"Unknown {name} '{value}': choose one of {', '.join(choices)}.")

@@ -1,0 +1,139 @@
+"""Immutable records of what happened in a block: what the panels show and what the log keeps (DESIGN 2, 7)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class TierUsage:
+    """One memory tier after a block. Byte and page counts; read/written/hits/misses count the whole session."""
+
+    name: str  # device | dram | disk
+    pages: int
+    used_bytes: int
+    quota_bytes: int
+    read_bytes: int = 0
+    written_bytes: int = 0
+    hits: int = 0
+    misses: int = 0
+    evictions: int = 0
+    drops: int = 0
+    active: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """Where one page of the bank is and what it holds; `similarity` and `score` are of this block's recall."""
+
+    page: int
+    chunk: int
+    first_frame: int  # latent
+    frames: int  # latent, 1..8
+    tier: str  # device | dram | disk | dropped
+    similarity: float | None = None  # stage 1, cosine of its chunk
+    score: float | None = None  # stage 2; None where the page was no candidate
+    recalled: bool = False  # in the attention window of this block
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRecord:
+    """One recall: the query prompt, every score and the choice, in chronological order."""
+
+    block: int
+    policy: str
+    prompt_hash: str
+    chunk_similarity: tuple[float, ...]  # by chunk id
+    candidates: tuple[int, ...]  # page ids
+    scores: tuple[float, ...]  # of the candidates, in their order
+    chosen: tuple[int, ...]  # page ids, chronological
+    missed: tuple[int, ...] = ()  # chosen pages that could not be read
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpan:
+    """Consecutive latent frames in the attention window; `kind` is sink | page | recent | current."""
+
+    kind: str
+    first_frame: int
+    frames: int
+    first_slot: int
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTelemetry:
+    """One block. Head arrays are [layers, heads] float32, averaged over the denoising steps.
+
+    `stage_ms` has text, retrieve, install, denoise, context, decode, total (milliseconds of wall time).
+    """
+
+    block: int
+    epoch: int
+    first_frame: int  # pixel
+    frames: int  # pixel
+    prompt: str
+    prompt_hash: str
+    seed: int
+    preset: str
+    attention: str
+    retrieval: str
+    gini: npt.NDArray[np.float32]
+    threshold: npt.NDArray[np.float32]
+    density: npt.NDArray[np.float32]
+    window: tuple[WindowSpan, ...]
+    pages: tuple[PageRecord, ...]
+    tiers: tuple[TierUsage, ...]
+    stage_ms: dict[str, float]
+    recall: RecallRecord | None = None
+    prompt_changed: bool = False
+    notices: tuple[str, ...] = field(default=())
+
+    @property
+    def fps(self) -> float:
+        """Pixel frames a second at which this block was made."""
+        return 1000.0 * self.frames / max(self.stage_ms["total"], 1e-6)
+
+    def to_json(self) -> str:
+        """One line of the telemetry log."""
+        record: dict[str, Any] = asdict(self)
+        for name in ("gini", "threshold", "density"):
+            record[name] = np.round(getattr(self, name), 5).tolist()
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class BlockResult:
+    """What `Engine.step` returns: uint8 frames [T, height, width, 3] and the block's record."""
+
+    frames: npt.NDArray[np.uint8]
+    telemetry: BlockTelemetry
+
+
+def telemetry_from_json(line: str) -> BlockTelemetry:
+    """The record of one line of a telemetry log. Raises ValueError when it is none."""
+    try:
+        record = json.loads(line)
+        for name in ("gini", "threshold", "density"):
+            record[name] = np.asarray(record[name], dtype=np.float32)
+        record["window"] = tuple(WindowSpan(**span) for span in record["window"])
+        record["pages"] = tuple(PageRecord(**page) for page in record["pages"])
+        record["tiers"] = tuple(TierUsage(**tier) for tier in record["tiers"])
+        record["notices"] = tuple(record["notices"])
+        if record["recall"] is not None:
+            recall = {key: tuple(v) if isinstance(v, list) else v for key, v in record["recall"].items()}
+            record["recall"] = RecallRecord(**recall)
+        return BlockTelemetry(**record)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a telemetry record: {error}") from error
+
+
+def prompt_hash(prompt: str) -> str:
+    """A short stable name of a prompt: the first 12 hex digits of its SHA-256."""
+    return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:12]
