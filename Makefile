@@ -1,0 +1,56 @@
+# Everything a person types. The environment is made in .venv the first time, and again when its inputs change.
+# Another interpreter: make run PYTHON=python3.12
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.made
+SAMPLE := assets/samples/red_ball.world
+MOVIE  := out/red_ball.mp4
+
+.PHONY: help run test check endurance clean
+
+help:
+	@echo "make run        open the playground (with no display: render a sample to $(MOVIE))"
+	@echo "make test       run the tests"
+	@echo "make check      run the linter, the formatter's check, the type checker and the layer rule"
+	@echo "make endurance  run the long tests (minutes to an hour)"
+	@echo "make clean      delete .venv, out and everything that was built or cached"
+
+$(STAMP): pyproject.toml setup.py constraints.txt
+	@command -v "$(PYTHON)" > /dev/null || { \
+		echo "There is no $(PYTHON) here: install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3"; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || { \
+		echo "Python 3.11 to 3.14 is needed, and $(PYTHON) is another: name one with make PYTHON=/path/to/python3"; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2> /dev/null || { \
+		echo "$(PYTHON) cannot make environments: install its venv module (on Debian: apt-get install python3-venv)"; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test,dev]'
+	@touch $@
+
+run: $(STAMP)
+	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
+		$(BIN)/worldattention $(SAMPLE); \
+	else \
+		mkdir -p $(dir $(MOVIE)) && \
+		echo "There is no display here, so the sample is rendered to a video." && \
+		$(BIN)/worldattention render $(SAMPLE) -o $(MOVIE) && \
+		echo "The video is $(CURDIR)/$(MOVIE)"; \
+	fi
+
+test: $(STAMP)
+	@QT_QPA_PLATFORM=offscreen $(BIN)/pytest -m "not gpu and not endurance"
+
+check: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@PYTHONPATH=packaging/typing $(BIN)/lint-imports --no-cache
+
+endurance: $(STAMP)
+	@QT_QPA_PLATFORM=offscreen $(BIN)/pytest -m endurance --timeout 7200
+
+clean:
+	rm -rf $(VENV) out build dist worldattention.egg-info .coverage
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,45 @@
+"""Maps each top-level folder to `worldattention.<folder>`.
+
+Installed under their own bare names, `core` and `kernels` would shadow other people's packages.
+All else is in pyproject.toml.
+"""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+FOLDERS = ("app", "assets", "core", "kernels")
+NOT_INSTALLED = ("evaluation", "evaluation.*")  # of assets: the reader of ground truth is for checkouts
+
+
+def packages_in(folder: str) -> list[str]:
+    exclude = NOT_INSTALLED if folder == "assets" else ()
+    below = [f"worldattention.{folder}.{name}" for name in find_packages(folder, exclude=exclude)]
+    return [f"worldattention.{folder}", *below]
+
+
+def version() -> str:
+    text = Path("packaging/root/__init__.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
+    assert found, "packaging/root/__init__.py names no version"
+    return found.group(1)
+
+
+setup(
+    version=version(),
+    packages=["worldattention", *(name for folder in FOLDERS for name in packages_in(folder))],
+    package_dir={
+        "worldattention": "packaging/root",
+        **{f"worldattention.{folder}": folder for folder in FOLDERS},
+    },
+    package_data={
+        "worldattention": ["py.typed"],
+        **{f"worldattention.{folder}": ["**/*"] for folder in FOLDERS},
+    },
+    exclude_package_data={
+        "": ["*.py[cod]", "**/__pycache__/*"],
+        "worldattention.assets": ["evaluation/*", "evaluation/**/*"],
+    },
+    include_package_data=False,
+)
