@@ -1,0 +1,15 @@
+"""Hybrid sparse attention over a window of rotated keys and values."""
+
+from worldattention.core.hsa.attention import HeadStatistics, attend
+from worldattention.core.hsa.parameters import HSAParameters
+from worldattention.core.hsa.window import AttentionWindow, build_window, refresh_context, update_tail
+
+__all__ = [
+    "AttentionWindow",
+    "HSAParameters",
+    "HeadStatistics",
+    "attend",
+    "build_window",
+    "refresh_context",
+    "update_tail",
+]

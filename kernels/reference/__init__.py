@@ -1,0 +1,1 @@
+"""Plain torch definitions of every op: the semantics, and the CPU path."""
