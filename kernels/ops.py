@@ -63,12 +63,17 @@ def explain(device: torch.device | str | None = None) -> list[Choice]:
         sparse = Choice("sparse_attention", "torch, gathered", "on a CPU only selected blocks are multiplied")
     else:
         sparse = Choice(
-            "sparse_attention", f"torch {sdpa}, masked", f"no kernel of our own for {kind}: right, but not faster"
+            "sparse_attention",
+            f"torch {sdpa}, masked",
+            f"no kernel of our own for {kind}: right, but not faster",
         )
     plain = f"runs on {kind} as plain torch"
     return [
         sparse,
         Choice("dense_attention", f"torch {sdpa}", f"the fastest dense attention that torch has on {kind}"),
         Choice("linear_attention", f"torch {sdpa}", "few coarse rows: dense attention is enough"),
-        *(Choice(op, "torch", plain) for op in ("route", "block_means", "coarse_rows", "gated_sum", "rotate")),
+        *(
+            Choice(op, "torch", plain)
+            for op in ("route", "block_means", "coarse_rows", "gated_sum", "rotate")
+        ),
     ]

@@ -1,36 +1,15 @@
 """Attention of the current block over its window, in one of four modes."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from worldattention.core.config import ATTENTION_MODES, AttentionConfig, AttentionMode, check_choice
 from worldattention.core.errors import UserError
 from worldattention.core.hsa.parameters import HSAParameters
 from worldattention.core.hsa.window import AttentionWindow
 from worldattention.kernels import ops
-
-AttentionMode = Literal["hsa", "dense", "linear", "sparse"]
-
-
-class AttentionSettings(Protocol):
-    """What `attend` reads of the configuration."""
-
-    @property
-    def block(self) -> int: ...
-
-    @property
-    def tau_min(self) -> float: ...
-
-    @property
-    def tau_max(self) -> float: ...
-
-    @property
-    def density(self) -> float | None: ...
-
-    @property
-    def statistics(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +28,7 @@ def attend(
     q: Tensor,
     window: AttentionWindow,
     parameters: HSAParameters | None,
-    config: AttentionSettings,
+    config: AttentionConfig,
     mode: AttentionMode,
 ) -> tuple[Tensor, HeadStatistics]:
     """Attention of the current block's queries over the window.
@@ -65,46 +44,40 @@ def attend(
         [B, Lq, H, D] and the statistics.
 
     Raises:
-        UserError: `hsa` or `linear` without HSA parameters.
+        UserError: an unknown mode, or `hsa` or `linear` without HSA parameters.
     """
+    check_choice("attention", mode, ATTENTION_MODES)
     if mode == "dense":
         out = ops.dense_attention(q, window.keys, window.values)
         return out, _unrouted(q, window, config, density=1.0)
     if mode == "linear":
-        _require(parameters, window, mode)
-        return _linear(q, window), _unrouted(q, window, config, density=0.0)
-    if mode not in ("hsa", "sparse"):
-        raise UserError(f"Attention must be one of hsa, dense, linear, sparse, not {mode!r}.")
+        return _linear_branch(q, window, parameters, mode)[0], _unrouted(q, window, config, density=0.0)
     routing = _route(q, window, config)
     out = ops.sparse_attention(q, window.keys, window.values, routing.selected, window.block)
     if mode == "hsa":
-        gate = _require(parameters, window, mode).gate
-        out = ops.gated_sum(q, out, _linear(q, window), gate.weight, gate.bias)
+        linear, gate = _linear_branch(q, window, parameters, mode)
+        out = ops.gated_sum(q, out, linear, gate.weight, gate.bias)
     return out, HeadStatistics(routing.gini, routing.threshold, routing.density)
 
 
-def _require(parameters: HSAParameters | None, window: AttentionWindow, mode: str) -> HSAParameters:
-    if parameters is None or window.coarse_keys is None:
+def _linear_branch(
+    q: Tensor, window: AttentionWindow, parameters: HSAParameters | None, mode: str
+) -> tuple[Tensor, nn.Linear]:
+    """The linear branch [B, Lq, H, D], and the gate that would fuse it."""
+    if parameters is None or window.coarse_keys is None or window.coarse_values is None:
         raise UserError(
-            f"This model has no HSA parameters, so it cannot run with attention {mode!r}: "
+            f"This model has no HSA parameters, so attention '{mode}' cannot run: "
             "choose sparse or dense, or calibrate the model first."
         )
-    return parameters
+    return ops.linear_attention(q, window.coarse_keys, window.coarse_values), parameters.gate
 
 
-def _linear(q: Tensor, window: AttentionWindow) -> Tensor:
-    assert window.coarse_keys is not None and window.coarse_values is not None
-    return ops.linear_attention(q, window.coarse_keys, window.coarse_values)
-
-
-def _route(q: Tensor, window: AttentionWindow, config: AttentionSettings) -> ops.Routing:
+def _route(q: Tensor, window: AttentionWindow, config: AttentionConfig) -> ops.Routing:
     pooled_q = ops.block_means(q, window.block)
     return ops.route(pooled_q, window.pooled, config.tau_min, config.tau_max, config.density)
 
 
-def _unrouted(
-    q: Tensor, window: AttentionWindow, config: AttentionSettings, density: float
-) -> HeadStatistics:
+def _unrouted(q: Tensor, window: AttentionWindow, config: AttentionConfig, density: float) -> HeadStatistics:
     heads = q.shape[2]
     shares = torch.full((heads,), density, device=q.device)
     if not config.statistics:

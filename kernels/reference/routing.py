@@ -56,9 +56,7 @@ def kept_blocks(density: float, blocks: int) -> int:
     return min(blocks, max(1, math.ceil(density * blocks - 1e-6)))
 
 
-def select(
-    probabilities: Tensor, tau_min: float, tau_max: float, density: float | None = None
-) -> Routing:
+def select(probabilities: Tensor, tau_min: float, tau_max: float, density: float | None = None) -> Routing:
     """Choose the smallest set of blocks whose inclusive mass reaches tau_h, or the top share.
 
     tau_h = tau_min + G_h (tau_max - tau_min). Blocks are taken by descending mass, the one that
