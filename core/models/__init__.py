@@ -1,0 +1,1 @@
+"""Networks: the causal Wan transformer, autoencoders, text encoders, and how they are loaded."""
