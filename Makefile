@@ -8,13 +8,14 @@ STAMP  := $(VENV)/.made
 SAMPLE := assets/samples/red_ball.world
 MOVIE  := out/red_ball.mp4
 
-.PHONY: help run test check endurance clean
+.PHONY: help run test check endurance dist clean
 
 help:
 	@echo "make run        open the playground (with no display: render a sample to $(MOVIE))"
 	@echo "make test       run the tests"
 	@echo "make check      run the linter, the formatter's check, the type checker and the layer rule"
 	@echo "make endurance  run the long tests (minutes to an hour)"
+	@echo "make dist       build the wheel and the source distribution into dist"
 	@echo "make clean      delete .venv, out and everything that was built or cached"
 
 $(STAMP): pyproject.toml setup.py constraints.txt
@@ -49,6 +50,9 @@ check: $(STAMP)
 
 endurance: $(STAMP)
 	@QT_QPA_PLATFORM=offscreen $(BIN)/pytest -m endurance --timeout 7200
+
+dist: $(STAMP)
+	$(BIN)/python -m build --no-isolation
 
 clean:
 	rm -rf $(VENV) out build dist worldattention.egg-info .coverage

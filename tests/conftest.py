@@ -1,8 +1,14 @@
 """One environment for all tests: no display, no network, two cores, and never the user's own files."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
+
+# `python -m pytest` puts the repository root on the path, where the folder `kernels` passes for Hugging Face's
+# package of that name, and transformers would import it.
+_root = Path(__file__).resolve().parents[1]
+sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != _root]
 
 # At import, before torch, Qt or transformers read them.
 _home = tempfile.TemporaryDirectory(prefix="worldattention-tests-")

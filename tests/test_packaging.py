@@ -1,0 +1,141 @@
+"""The wheel and the source distribution hold what the tree holds, and the wheel runs without the tree."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("app", "assets", "core", "kernels")
+NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info", "build", "dist", "out")
+
+
+def tree_files() -> set[str]:
+    """What an installed copy must hold, named as it is there."""
+    files = {"worldattention/__init__.py", "worldattention/py.typed"}
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            inside = path.relative_to(ROOT)
+            if (
+                path.is_file()
+                and "__pycache__" not in inside.parts
+                and inside.parts[:2] != ("assets", "evaluation")
+            ):
+                files.add(f"worldattention/{inside.as_posix()}")
+    return files
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def build(kind: str, source: Path, out: Path) -> Path:
+    """Builds `wheel` or `sdist` with the environment's own setuptools: no isolation, no network."""
+    out.mkdir()
+    program = f"import sys, setuptools.build_meta as backend; backend.build_{kind}(sys.argv[1])"
+    run(sys.executable, "-c", program, out, cwd=source, PYTHONPATH="")
+    [made] = out.iterdir()
+    return made
+
+
+def python_files(names: set[str]) -> set[str]:
+    return {name for name in names if name.startswith("worldattention/")}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy to build in, so that nothing is left in the tree and nothing old is found there."""
+    copy = tmp_path_factory.mktemp("source") / "tree"
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=NOT_SOURCE)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("wheel", source, tmp_path_factory.mktemp("wheel") / "out")
+
+
+@pytest.fixture(scope="module")
+def sdist(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("sdist", source, tmp_path_factory.mktemp("sdist") / "out")
+
+
+def test_the_wheel_holds_the_tree(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.testzip() is None
+        names = set(archive.namelist())
+    assert python_files(names) == tree_files()
+    others = {name.split("/")[0] for name in names} - {"worldattention"}
+    assert len(others) == 1  # the metadata; a bare `core` or `kernels` would shadow other people's packages
+    [metadata] = others
+    assert metadata.endswith(".dist-info")
+    assert f"{metadata}/licenses/LICENSE" in names
+
+
+def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
+        metadata = archive.read(name).decode()
+        [name] = [n for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt")]
+        scripts = archive.read(name).decode()
+    version = re.search(r'__version__ = "(.+)"', (ROOT / "packaging/root/__init__.py").read_text())
+    assert version
+    assert f"\nVersion: {version.group(1)}\n" in metadata
+    assert "\nLicense-Expression: Apache-2.0\n" in metadata
+    assert "\nRequires-Python: <3.15,>=3.11\n" in metadata
+    assert "worldattention = worldattention.app.cli:main" in scripts
+
+
+def test_a_wheel_made_from_the_source_distribution_is_the_same(
+    sdist: Path, wheel: Path, tmp_path: Path
+) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [unpacked] = tmp_path.iterdir()
+    again = build("wheel", unpacked, tmp_path / "again")
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(again) as second:
+        assert {i.filename: i.CRC for i in second.infolist() if ".dist-info" not in i.filename} == {
+            i.filename: i.CRC for i in first.infolist() if ".dist-info" not in i.filename
+        }
+
+
+def test_the_source_distribution_holds_what_checks_it(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    for name in ("LICENSE", "README.md", "CONTRIBUTING.md", "Makefile", "constraints.txt", "setup.py"):
+        assert name in names
+    tests = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")}
+    assert tests <= names
+    assert not [name for name in names if name.startswith("packaging/typing") or name.endswith(".pyc")]
+
+
+def test_every_module_of_the_installed_wheel_loads(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    run(
+        sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel,
+        cwd=tmp_path,
+    )  # fmt: skip
+    program = """
+import importlib, pkgutil, worldattention
+print(worldattention.__file__)
+for module in pkgutil.walk_packages(worldattention.__path__, "worldattention."):
+    importlib.import_module(module.name)
+"""
+    out = run(sys.executable, "-P", "-c", program, cwd=tmp_path, PYTHONPATH=str(site))
+    assert Path(out.split("\n")[0]).is_relative_to(site)
