@@ -1,0 +1,166 @@
+"""Options that every command takes after its name, and how they change a project's settings."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+from worldattention.core.config import ATTENTION_MODES, PRESETS, RETRIEVAL_POLICIES
+
+if TYPE_CHECKING:
+    from worldattention.core.config import EngineConfig
+    from worldattention.core.project import ProjectSettings
+
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The common options. None means: as the project says."""
+
+    model: str = "pocket"
+    device: str = "auto"
+    preset: str | None = None
+    attention: str | None = None
+    retrieval: str | None = None
+    density: float | None = None
+    seed: int | None = None
+    dram_quota_bytes: int | None = None
+    disk_quota_bytes: int | None = None
+    json: bool = False
+    debug: bool = False
+
+    def engine_config(self, settings: ProjectSettings) -> EngineConfig:
+        """The engine's configuration: the project's settings, overruled by the options. Raises UserError."""
+        merged = replace(
+            settings,
+            preset=self.preset or settings.preset,
+            attention=self.attention or settings.attention,
+            retrieval=self.retrieval or settings.retrieval,
+            density=settings.density if self.density is None else self.density,
+            seed=settings.seed if self.seed is None else self.seed,
+        )
+        config = merged.engine_config()
+        cache = config.cache
+        if self.dram_quota_bytes is not None:
+            cache = replace(cache, dram_quota_bytes=self.dram_quota_bytes)
+        if self.disk_quota_bytes is not None:
+            cache = replace(cache, disk_quota_bytes=self.disk_quota_bytes)
+        return replace(config, cache=cache)
+
+
+class Parser(argparse.ArgumentParser):
+    """Answers wrong usage with one sentence and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the program."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def common_options() -> argparse.ArgumentParser:
+    """A parent parser with the common options."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    group = parser.add_argument_group("options of every command")
+    add = group.add_argument
+    add("--model", default="pocket", metavar="pocket|DIR", help="the world's model (default: pocket)")
+    add("--device", default="auto", help="auto, cpu, cuda or cuda:N (default: auto)")
+    add("--preset", type=_one_of("preset", PRESETS), metavar="|".join(PRESETS))
+    add("--attention", type=_one_of("attention", ATTENTION_MODES), metavar="|".join(ATTENTION_MODES))
+    add("--retrieval", type=_one_of("retrieval", RETRIEVAL_POLICIES), metavar="|".join(RETRIEVAL_POLICIES))
+    add("--density", type=share, metavar="D", help="share of key blocks to read, instead of the threshold")
+    add("--seed", type=seed, metavar="N", help="another world of the same prompts")
+    add("--dram-quota", dest="dram_quota_bytes", type=size, metavar="SIZE", help="as 2G or 500M")
+    add("--disk-quota", dest="disk_quota_bytes", type=size, metavar="SIZE", help="as 8G")
+    add("--json", action="store_true", help="the last line of stdout is one JSON object")
+    add("--debug", action="store_true", help="log everything, and show where an error comes from")
+    return parser
+
+
+def take_common(arguments: argparse.Namespace) -> Options:
+    """The common options out of parsed arguments."""
+    return Options(**{name: getattr(arguments, name) for name in Options.__dataclass_fields__})
+
+
+def set_up_logging(debug: bool) -> None:
+    """Warnings of ours to stderr; with `debug` everything."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.DEBUG if debug else logging.ERROR,
+        format="%(levelname)s %(name)s: %(message)s",
+        force=True,
+    )
+
+
+def seconds(text: str) -> float:
+    """A positive length in seconds; both decimal separators are right."""
+    value = _number(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no length above 0 s")
+    return value
+
+
+def share(text: str) -> float:
+    """A share above 0 and at most 1."""
+    value = _number(text)
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"'{text}' does not lie above 0 and at most at 1")
+    return value
+
+
+def seed(text: str) -> int:
+    """A seed from 0 to 2^63 - 1."""
+    value = whole(text)
+    if value >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is above 2^63 - 1")
+    return value
+
+
+def whole(text: str) -> int:
+    """A whole number from 0."""
+    if not re.fullmatch(r"[0-9]{1,30}", text):
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no whole number from 0")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    value = whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not above 0")
+    return value
+
+
+def size(text: str) -> int:
+    """Bytes: 1500000, 500M, 2G, 2GiB, 1.5 GB (units are powers of 1024)."""
+    found = re.fullmatch(r"([0-9]{1,15}(?:[.,][0-9]{1,6})?) ?([kmgt]?)(?:i?b)?", text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no size, as 500M or 2G")
+    value = float(found[1].replace(",", ".")) * 1024 ** _UNITS[found[2]]
+    if value >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is more than any machine has")
+    return int(value)
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text.replace(",", ".", 1))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number")
+    return value
+
+
+def _one_of(name: str, choices: Sequence[str]) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        if text not in choices:
+            raise argparse.ArgumentTypeError(f"unknown {name} '{text[:40]}', choose {', '.join(choices)}")
+        return text
+
+    return check

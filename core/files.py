@@ -1,0 +1,101 @@
+"""Files that are either whole or absent: written beside their target, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+
+from worldattention.core.errors import UserError
+
+
+def check_target(path: Path, what: str) -> None:
+    """Raises UserError, in one sentence, when no file could be written at `path`; leaves nothing behind.
+
+    Args:
+        what: what shall be written, as in "the video".
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
+    if mode is not None:
+        if stat.S_ISDIR(mode):
+            raise UserError(f"{_named(what)} cannot be written to '{path}': it is a folder, so name a file.")
+        if not stat.S_ISREG(mode):
+            raise UserError(f"{_named(what)} cannot be written to '{path}': it is no ordinary file.")
+        if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+            raise UserError(f"{_named(what)} cannot be written to '{path}': the file there is read-only.")
+    if not path.parent.is_dir():
+        raise UserError(f"There is no folder '{path.parent}' for {what}: make it first, or name another.")
+    with suppress(FileNotFoundError):
+        _new_file_beside(path, what).unlink()
+
+
+@contextmanager
+def replacing(path: Path, what: str) -> Iterator[Path]:
+    """A new empty file in the folder of `path`: renamed to `path` at the end, deleted on any failure.
+
+    A link at `path` is followed. The file keeps the permissions of the one that it replaces, and has reached
+    the disk before the rename.
+
+    Raises:
+        UserError: nothing can be written there.
+    """
+    check_target(path, what)
+    target = Path(os.path.realpath(path))
+    temporary = _new_file_beside(target, what)
+    try:
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        yield temporary
+        _sync(temporary)
+        temporary.replace(target)
+    except OSError as error:
+        raise UserError(f"{_named(what)} could not be written to '{path}': {reason(error)}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    with suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
+        _sync(target.parent)
+
+
+def reason(error: OSError | ValueError) -> str:
+    """The cause of a failed file operation as a clause."""
+    if isinstance(error, OSError):
+        known = {
+            errno.ENOSPC: "the disk is full",
+            errno.EACCES: "permission is denied",
+            errno.EPERM: "permission is denied",
+            errno.EROFS: "the file system is read-only",
+            errno.ENAMETOOLONG: "the name is too long",
+            errno.ENOTDIR: "a part of the path is a file, not a folder",
+        }
+        return known.get(error.errno or 0, (error.strerror or str(error)).lower())
+    return "the name holds a character that no file name can have"
+
+
+def _new_file_beside(path: Path, what: str) -> Path:
+    temporary = path.parent / f".worldattention-{token_hex(6)}.part{path.suffix}"
+    try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except OSError as error:
+        raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
+    return temporary
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _named(what: str) -> str:
+    return what[0].upper() + what[1:]

@@ -1,0 +1,279 @@
+"""Projects: a world's prompts and settings as a `.world` file, versioned JSON (DESIGN 7)."""
+
+from __future__ import annotations
+
+import json
+import math
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from worldattention.core.config import (
+    ATTENTION_MODES,
+    PRESETS,
+    RETRIEVAL_POLICIES,
+    EngineConfig,
+    check_choice,
+    preset_config,
+    with_choices,
+)
+from worldattention.core.errors import UserError
+from worldattention.core.files import reason, replacing
+from worldattention.core.timeline import Event, Timeline, make_timeline
+
+FORMAT = "worldattention-project"
+FORMAT_VERSION = 1
+MAX_PROJECT_BYTES = 8 << 20
+MAX_SECONDS = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """How the world is made. `extra` keeps keys that this version does not know."""
+
+    preset: str = "playground"
+    attention: str = "hsa"
+    retrieval: str = "hkv"
+    density: float | None = None
+    seed: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def engine_config(self) -> EngineConfig:
+        """The engine's configuration. Raises UserError on a bad value."""
+        return with_choices(
+            preset_config(self.preset),
+            attention=self.attention,
+            retrieval=self.retrieval,
+            density=self.density,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A named timeline with its settings.
+
+    `seconds` is the length of the world; None lets it end with its last event. `extra` and `event_extra` (by
+    event id) keep keys that this version does not know.
+    """
+
+    name: str = "Untitled"
+    seconds: float | None = None
+    timeline: Timeline = field(default_factory=Timeline)
+    settings: ProjectSettings = field(default_factory=ProjectSettings)
+    extra: dict[str, Any] = field(default_factory=dict)
+    event_extra: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def duration(self) -> float:
+        """Length of the world in seconds."""
+        return self.timeline.seconds if self.seconds is None else self.seconds
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _EventFile(_Open):
+    id: int | None = Field(default=None, ge=1, lt=1 << 53)
+    start: float
+    end: float
+    prompt: str
+
+
+class _SettingsFile(_Open):
+    preset: str = "playground"
+    attention: str = "hsa"
+    retrieval: str = "hkv"
+    density: float | None = None
+    seed: int = 0
+
+
+class _ProjectFile(_Open):
+    format: str
+    format_version: int
+    name: str = Field(default="Untitled", max_length=1000)
+    seconds: float | None = Field(default=None, gt=0, le=MAX_SECONDS)
+    settings: _SettingsFile = _SettingsFile()
+    events: list[_EventFile] = []
+
+
+def new_project(name: str = "Untitled") -> Project:
+    """An empty project."""
+    return Project(name=name)
+
+
+def load_project(path: Path | str) -> Project:
+    """The project at `path`.
+
+    Raises:
+        UserError: there is none, or it is broken, foreign, of a later version, too large or unsound.
+    """
+    path = Path(path)
+    try:
+        return project_from_json(_read(path))
+    except UserError as error:
+        raise UserError(f"The project '{path}' cannot be opened: {_clause(str(error))}") from error
+
+
+def save_project(project: Project, path: Path | str) -> None:
+    """Writes the project to `path`: whole, or not at all. Raises UserError."""
+    data = project_to_json(project).encode("utf-8")
+    with replacing(Path(path), "the project") as temporary:
+        temporary.write_bytes(data)
+
+
+def project_to_json(project: Project) -> str:
+    """The text of the project's file. Raises UserError when the project is unsound."""
+    events = [
+        {
+            "id": event.id,
+            "start": float(event.start),
+            "end": float(event.end),
+            "prompt": event.prompt,
+            **project.event_extra.get(event.id, {}),
+        }
+        for event in project.timeline.events
+    ]
+    settings = project.settings
+    document = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "name": project.name,
+        "seconds": project.seconds,
+        "settings": {
+            "preset": settings.preset,
+            "attention": settings.attention,
+            "retrieval": settings.retrieval,
+            "density": settings.density,
+            "seed": settings.seed,
+            **settings.extra,
+        },
+        "events": events,
+        **project.extra,
+    }
+    try:
+        text = _dump(document)
+    except (ValueError, RecursionError) as error:
+        raise UserError("The project holds a value that no file can: correct it before saving.") from error
+    project_from_json(text)  # what could not be opened again is not written
+    return text
+
+
+def project_from_json(text: str) -> Project:
+    """The project in the text of a project file. Raises UserError."""
+    document = _parse(text)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise UserError("It is no WorldAttention project: choose a .world file.")
+    version = document.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise UserError(f"It was made by a later version (format {version}): update WorldAttention.")
+    try:
+        file = _ProjectFile.model_validate(document)
+    except ValidationError as error:
+        raise UserError(_first_problem(error)) from error
+    if file.format_version < 1:
+        raise UserError(f"Its format version is {file.format_version}, and there was never such a one.")
+    if "\0" in file.name:
+        raise UserError("Its name holds a NUL character: remove it.")
+    project = _project(file)
+    if project.timeline.seconds > MAX_SECONDS:
+        raise UserError(f"It is longer than {MAX_SECONDS / 3600:.0f} hours: shorten it.")
+    return project
+
+
+def _project(file: _ProjectFile) -> Project:
+    settings = ProjectSettings(
+        preset=file.settings.preset,
+        attention=file.settings.attention,
+        retrieval=file.settings.retrieval,
+        density=file.settings.density,
+        seed=file.settings.seed,
+        extra=file.settings.model_extra or {},
+    )
+    check_choice("preset", settings.preset, PRESETS)
+    check_choice("attention", settings.attention, ATTENTION_MODES)
+    check_choice("retrieval", settings.retrieval, RETRIEVAL_POLICIES)
+    settings.engine_config()
+    free_id = 1 + max((event.id or 0 for event in file.events), default=0)
+    events: list[Event] = []
+    event_extra: dict[int, dict[str, Any]] = {}
+    for entry in file.events:
+        event_id = entry.id
+        if event_id is None:  # written by hand
+            event_id, free_id = free_id, free_id + 1
+        events.append(Event(event_id, entry.start, entry.end, entry.prompt))
+        if entry.model_extra:
+            event_extra[event_id] = entry.model_extra
+    return Project(
+        name=file.name,
+        seconds=file.seconds,
+        timeline=make_timeline(events),
+        settings=settings,
+        extra=file.model_extra or {},
+        event_extra=event_extra,
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise UserError("It is a folder: choose a .world file.")
+        if not stat.S_ISREG(status.st_mode):
+            raise UserError("It is no ordinary file: choose a .world file.")
+        if status.st_size > MAX_PROJECT_BYTES:
+            raise UserError(
+                f"It has {status.st_size:,} bytes, and a project at most {MAX_PROJECT_BYTES:,}: take another."
+            )
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise UserError("There is no such file: check its name.") from error
+    except UnicodeDecodeError as error:
+        raise UserError("It is no UTF-8 text: choose a .world file.") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"It cannot be read, as {reason(error)}.") from error
+
+
+def _parse(text: str) -> Any:
+    def number(literal: str) -> float:
+        value = float(literal)
+        if not math.isfinite(value):
+            refuse(literal)
+        return value
+
+    def refuse(literal: str) -> NoReturn:
+        raise UserError(f"It holds {literal[:20]}, which is no finite number: correct it.")
+
+    try:
+        document = json.loads(text, parse_float=number, parse_constant=refuse)
+        _dump(document).encode("utf-8")  # what is opened can be saved
+    except json.JSONDecodeError as error:
+        raise UserError(f"It is broken at line {error.lineno}, column {error.colno}: {error.msg}.") from error
+    except UnicodeEncodeError as error:
+        raise UserError(
+            "It holds half of a character pair (a lone surrogate): type that text again."
+        ) from error
+    except ValueError as error:
+        raise UserError("It holds a number of too many digits: correct it.") from error
+    except RecursionError as error:
+        raise UserError("It is nested too deeply to be a project: choose another file.") from error
+    return document
+
+
+def _dump(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in problem["loc"])
+    message = "input should be an object" if problem["type"] == "model_type" else problem["msg"]
+    return f"Its entry '{place[:80]}' is wrong: {_clause(message)}."
+
+
+def _clause(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
