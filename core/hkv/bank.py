@@ -1,0 +1,293 @@
+"""The bank: every latent frame of a world in exactly one page (or in the open one), and its recall."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+
+import torch
+from torch import Tensor
+
+from worldattention.core.config import CacheConfig, RetrievalPolicy
+from worldattention.core.hkv.index import PageIndex, PromptIndex, RunningMean, unit_vector
+from worldattention.core.hkv.page import KVShape, PageData, PageInfo
+from worldattention.core.hkv.retrieval import Limits, Memory, Retrieval, retrieve
+from worldattention.core.hkv.store import TieredStore
+from worldattention.core.telemetry import TierUsage, prompt_hash
+
+
+@dataclass(slots=True, eq=False)
+class Recall:
+    """Recalled pages, pinned until `release` (or the end of a `with`); `missed`: pages whose data is gone."""
+
+    pages: dict[int, PageData]
+    missed: tuple[int, ...]
+    _store: TieredStore
+    _handles: list[int]
+
+    def release(self) -> None:
+        """Drop the pins; the pages' tensors must not be read any more."""
+        for handle in self._handles:
+            self._store.release_pin(handle)
+        self._handles = []
+        self.pages = {}
+
+    def __enter__(self) -> "Recall":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """The prompt segment that is being written; its row appears with its first frame."""
+
+    vector: Tensor
+    hash: str
+    id: int | None = None
+    frames: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _OpenPage:
+    """The page that is being filled: `[2, layers, page_frames * T, H, D]` on the device."""
+
+    buffer: Tensor
+    first_frame: int = 0
+    frames: int = 0
+    mean: RunningMean = field(default_factory=RunningMean)
+
+    def fork(self) -> "_OpenPage":
+        return _OpenPage(self.buffer.clone(), self.first_frame, self.frames, self.mean.fork())
+
+
+class KVBank:
+    """Append-only memory of one world (B = 1: no tensor has a batch dimension).
+
+    `scoring_layers`: model layers whose mean keys are indexed (L/4, L/2, 3L/4 in `playground`, 0 in
+    `authors`). `seed` matters to the `random` policy only.
+    """
+
+    def __init__(
+        self,
+        shape: KVShape,
+        config: CacheConfig,
+        scoring_layers: Sequence[int],
+        store: TieredStore,
+        device: torch.device | str = "cpu",
+        seed: int = 0,
+    ) -> None:
+        self.shape, self.config, self.seed = shape, config, seed
+        self._layers = list(scoring_layers)
+        self._store = store
+        self._prompts = PromptIndex()
+        self._index = PageIndex(len(self._layers), shape.heads, shape.head_dim, device)
+        self._handles: list[int] = []
+        self._chunk: _Chunk | None = None
+        size = (2, *shape.tensor(config.page_frames))
+        self._open = _OpenPage(torch.zeros(size, dtype=shape.dtype, device=device))
+        self._blocks = 0
+        self.frames_done = 0
+
+    @property
+    def pages(self) -> Sequence[PageInfo]:
+        """Every stored page, by id (do not change the list)."""
+        return self._index.pages
+
+    @property
+    def open_frames(self) -> int:
+        """Latent frames in the page that is not yet stored."""
+        return self._open.frames
+
+    @property
+    def chunk_hashes(self) -> Sequence[str]:
+        """Prompt hash of every chunk, by id."""
+        return self._prompts.hashes
+
+    def begin_chunk(self, prompt_vector: Tensor, prompt_text: str) -> None:
+        """A prompt segment starts: the open page is closed short. `prompt_vector [E]`, any length but 0."""
+        self.close_page()
+        self._chunk = _Chunk(unit_vector(prompt_vector), prompt_hash(prompt_text))
+
+    def append(self, keys: Tensor, values: Tensor, block: int | None = None) -> None:
+        """Bank the clean un-rotated keys and values of the next latent frames, `[layers, frames * T, H, D]`.
+
+        `block`: the block that made them (by default, the number of earlier calls).
+
+        Raises:
+            ValueError: wrong shape, or no chunk was begun.
+        """
+        frames = self.shape.frames_of(keys, values)
+        block = self._blocks if block is None else block
+        self._blocks = block + 1
+        size, start = self.shape.frame_tokens, 0
+        while start < frames:
+            chunk = self._writable_chunk()
+            room = min(self.config.page_frames - self._open.frames, self.config.chunk_frames - chunk.frames)
+            count = min(room, frames - start)
+            part = slice(start * size, (start + count) * size)
+            self._fill(keys[:, part], values[:, part], count)
+            chunk.frames += count
+            start += count
+            if self._open.frames == self.config.page_frames or chunk.frames == self.config.chunk_frames:
+                self._store_open_page(block)
+
+    def close_page(self) -> None:
+        """Store the open page, however short; nothing happens when it is empty."""
+        if self._open.frames:
+            self._store_open_page(self._blocks - 1)
+
+    def snapshot(
+        self,
+        keys: Tensor,
+        values: Tensor,
+        index_keys: Tensor,
+        *,
+        frames_done: int,
+        prompt_vector: Tensor,
+        prompt_text: str,
+        block: int = 0,
+    ) -> None:
+        """Bank a whole window as one chunk, as the authors do at a prompt switch and only then.
+
+        `keys`, `values [layers, frames * T, H, D]` un-rotated, in slot order; `index_keys [S, frames * T,
+        H, D]`: the scoring layers' keys without their temporal rotation; `frames_done`: the world's
+        length, where the window ends. Pages are cut from the window's start; the last may be short.
+        """
+        frames = self.shape.frames_of(keys, values)
+        chunk = self._prompts.add(unit_vector(prompt_vector), prompt_hash(prompt_text))
+        size = self.shape.frame_tokens
+        for start in range(0, frames, self.config.page_frames):
+            count = min(self.config.page_frames, frames - start)
+            part = slice(start * size, (start + count) * size)
+            info = PageInfo(len(self.pages), frames_done - frames + start, count, chunk, block)
+            self._add_page(
+                PageData(info, keys[:, part], values[:, part]), index_keys[:, part].float().mean(1)
+            )
+
+    def retrieve(
+        self,
+        query: Tensor,
+        prompt_vector: Tensor,
+        excluded_frames: Sequence[tuple[int, int]] = (),
+        policy: RetrievalPolicy | None = None,
+        block: int = 0,
+    ) -> Retrieval:
+        """Choose pages for a block: `query [S, H, D]`, `excluded_frames` as `window.kept_frames` gives them.
+
+        `policy`: by default the configuration's.
+        """
+        config = self.config
+        there = torch.tensor([self._store.is_there(handle) for handle in self._handles], dtype=torch.bool)
+        frames = None if config.authors_layout else self.recall_frames
+        return retrieve(
+            policy or config.retrieval,
+            Memory(self._prompts.vectors, self._index.means, self._index.spans, there),
+            query,
+            unit_vector(prompt_vector),
+            excluded=excluded_frames,
+            limits=Limits(config.recalled_pages, frames, config.stage1_width),
+            preset="authors" if config.authors_layout else "playground",
+            seed=self.seed,
+            block=block,
+        )
+
+    @property
+    def recall_frames(self) -> int:
+        """Latent frames that recalled pages may take in the `playground` window."""
+        return max(0, self.config.budget_frames - self.config.sink_frames - self.config.min_recent_frames)
+
+    def recall(self, page_ids: Sequence[int]) -> Recall:
+        """Pin pages and lift them to the highest tier; a page whose data is gone is counted and missed."""
+        recall = Recall({}, (), self._store, [])
+        missed: list[int] = []
+        for page in page_ids:
+            data = self._store.acquire(self._handles[page])
+            if data is None:
+                missed.append(page)
+            else:
+                recall.pages[page] = PageData(self.pages[page], data.keys, data.values)
+                recall._handles.append(self._handles[page])
+        recall.missed = tuple(missed)
+        return recall
+
+    def page(self, page_id: int) -> PageInfo:
+        """What is known of a page."""
+        return self.pages[page_id]
+
+    def tier_of(self, page_id: int) -> str:
+        """`device`, `dram`, `disk` or `dropped`."""
+        return self._store.tier_of(self._handles[page_id])
+
+    def usage(self) -> tuple[TierUsage, ...]:
+        """Figures of every tier."""
+        return self._store.usage()
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Plain sentences for the user since the last call."""
+        return self._store.take_notices()
+
+    def fork(self) -> "KVBank":
+        """A world that goes on by itself from here; stored pages are shared, only the open one is copied."""
+        other = object.__new__(KVBank)
+        other.shape, other.config, other.seed, other._layers = (
+            self.shape,
+            self.config,
+            self.seed,
+            self._layers,
+        )
+        other._store = self._store.share()
+        other._prompts, other._index = self._prompts.fork(), self._index.fork()
+        other._handles = list(self._handles)
+        for handle in other._handles:
+            self._store.retain(handle)
+        chunk = self._chunk
+        other._chunk = None if chunk is None else _Chunk(chunk.vector, chunk.hash, chunk.id, chunk.frames)
+        other._open = self._open.fork()
+        other._blocks, other.frames_done = self._blocks, self.frames_done
+        return other
+
+    def close(self) -> None:
+        """Give the pages back; the last bank of a family closes the tiers."""
+        for handle in self._handles:
+            self._store.release(handle)
+        self._handles = []
+        self._store.close()
+
+    def _writable_chunk(self) -> _Chunk:
+        """The chunk that takes the next frame: a full one is followed by another with the same prompt."""
+        if self._chunk is None:
+            raise ValueError("begin a chunk before appending to the bank")
+        if self._chunk.frames == self.config.chunk_frames:
+            self._chunk = _Chunk(self._chunk.vector, self._chunk.hash)
+        if self._chunk.id is None:
+            self._chunk.id = self._prompts.add(self._chunk.vector, self._chunk.hash)
+        return self._chunk
+
+    def _fill(self, keys: Tensor, values: Tensor, frames: int) -> None:
+        page = self._open
+        if page.frames == 0:
+            page.first_frame = self.frames_done
+        start = page.frames * self.shape.frame_tokens
+        page.buffer[0, :, start : start + keys.shape[1]].copy_(keys)
+        page.buffer[1, :, start : start + keys.shape[1]].copy_(values)
+        page.mean.add(keys[self._layers])
+        page.frames += frames
+        self.frames_done += frames
+
+    def _store_open_page(self, block: int) -> None:
+        page, chunk = self._open, self._chunk
+        assert chunk is not None
+        assert chunk.id is not None
+        info = PageInfo(len(self.pages), page.first_frame, page.frames, chunk.id, block)
+        tokens = page.frames * self.shape.frame_tokens
+        self._add_page(
+            PageData(info, page.buffer[0][:, :tokens], page.buffer[1][:, :tokens]), page.mean.take()
+        )
+        page.frames = 0
+
+    def _add_page(self, data: PageData, mean: Tensor) -> None:
+        self._index.add(data.info, mean)
+        self._handles.append(self._store.put(data))
