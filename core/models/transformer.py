@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -85,14 +86,12 @@ class CausalWanTransformer3DModel(WanTransformer3DModel):
         prompts, N = B or, with `frame_text` [B * F], any number of prompts of which each frame sees one.
         Returns [B, F - out_from, C, h, w] in the latents' dtype.
         """
-        batch, frames, _, height, width = latents.shape
+        frames, height, width = latents.shape[1], *latents.shape[-2:]
         embedding = time if isinstance(time, TimeEmbedding) else self.time_embedding(time)
         groups = embedding.head.shape[1]
         hidden = self._patchify(latents)
         for layer in range(len(self.blocks)):
-            hidden = self._block(
-                layer, hidden, embedding.blocks[layer], text[layer], attend, frame_text, groups
-            )
+            hidden = self._block(layer, hidden, embedding.blocks[layer], text[layer], attend, frame_text)
         tokens = hidden.shape[1] // frames
         hidden = hidden.unflatten(1, (frames, tokens))[:, out_from:]
         shift, scale = embedding.head.repeat_interleave(frames // groups, 1)[:, out_from:].unbind(2)
@@ -107,44 +106,15 @@ class CausalWanTransformer3DModel(WanTransformer3DModel):
         text: tuple[Tensor, Tensor],
         attend: Attend,
         frame_text: Tensor | None,
-        groups: int,
     ) -> Tensor:
         """One transformer block: [B, L, dim] -> [B, L, dim]."""
-        block = self.blocks[layer]
-        shift, scale, gate, ff_shift, ff_scale, ff_gate = modulation.unbind(2)
-        eps = self.config.eps
-        grouped = hidden.unflatten(1, (groups, -1))
 
-        normed = _modulate(grouped, shift, scale, eps).flatten(1, 2)
-        q, k, v = _self_projections(block.attn1, normed)
-        out = attend(layer, q, k, v).flatten(2)
-        grouped = _gated_add(grouped, block.attn1.to_out[0](out).unflatten(1, (groups, -1)), gate)
-        hidden = grouped.flatten(1, 2)
+        def attend_here(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            return attend(layer, q, k, v)
 
-        normed = F.layer_norm(hidden, hidden.shape[-1:], block.norm2.weight, block.norm2.bias, eps)
-        hidden = hidden + self._cross_attention(block.attn2, normed.to(hidden.dtype), text, frame_text)
-
-        grouped = hidden.unflatten(1, (groups, -1))
-        normed = _modulate(grouped, ff_shift, ff_scale, eps).flatten(1, 2)
-        inner = F.gelu(block.ffn.net[0].proj(normed), approximate="tanh")
-        grouped = _gated_add(grouped, block.ffn.net[2](inner).unflatten(1, (groups, -1)), ff_gate)
-        return grouped.flatten(1, 2)
-
-    def _cross_attention(
-        self,
-        attention: torch.nn.Module,
-        hidden: Tensor,
-        text: tuple[Tensor, Tensor],
-        frame_text: Tensor | None,
-    ) -> Tensor:
-        """Attention of tokens [B, L, dim] to their prompts."""
-        k, v = text
-        if frame_text is not None:
-            k, v = k[frame_text], v[frame_text]
-        q = attention.norm_q(attention.to_q(hidden)).to(v.dtype)
-        q = q.reshape(k.shape[0], -1, attention.heads, k.shape[-1])
-        out = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
-        return attention.to_out[0](out.transpose(1, 2).reshape(hidden.shape)).to(hidden.dtype)
+        return run_block(
+            self.blocks[layer], hidden, modulation, text, attend_here, frame_text, self.config.eps
+        )
 
     def _patchify(self, latents: Tensor) -> Tensor:
         """[B, F, C, h, w] -> [B, F * T, dim]. The patch convolution as a matrix product: its stride is its size."""
@@ -160,6 +130,52 @@ class CausalWanTransformer3DModel(WanTransformer3DModel):
         _, rows, columns = self.config.patch_size
         out = out.unflatten(3, (rows, columns, -1)).unflatten(2, (height // rows, width // columns))
         return out.permute(0, 1, 6, 2, 4, 3, 5).flatten(5, 6).flatten(3, 4)
+
+
+def run_block(
+    block: Any,
+    hidden: Tensor,
+    modulation: Tensor,
+    text: tuple[Tensor, Tensor],
+    attend: Callable[[Tensor, Tensor, Tensor], Tensor],
+    frame_text: Tensor | None,
+    eps: float,
+) -> Tensor:
+    """One transformer block as a function of its weights, so that one compilation serves all layers.
+
+    hidden [B, L, dim]; modulation [B, G, 6, dim]; text (k, v) [N, L, H, D]; `frame_text` as in `predict`.
+    """
+    shift, scale, gate, ff_shift, ff_scale, ff_gate = modulation.unbind(2)
+    groups = modulation.shape[1]
+    grouped = hidden.unflatten(1, (groups, -1))
+
+    normed = _modulate(grouped, shift, scale, eps).flatten(1, 2)
+    q, k, v = _self_projections(block.attn1, normed)
+    out = attend(q, k, v).flatten(2)
+    grouped = _gated_add(grouped, block.attn1.to_out[0](out).unflatten(1, (groups, -1)), gate)
+    hidden = grouped.flatten(1, 2)
+
+    normed = F.layer_norm(hidden, hidden.shape[-1:], block.norm2.weight, block.norm2.bias, eps)
+    hidden = hidden + _cross_attention(block.attn2, normed.to(hidden.dtype), text, frame_text)
+
+    grouped = hidden.unflatten(1, (groups, -1))
+    normed = _modulate(grouped, ff_shift, ff_scale, eps).flatten(1, 2)
+    inner = F.gelu(block.ffn.net[0].proj(normed), approximate="tanh")
+    grouped = _gated_add(grouped, block.ffn.net[2](inner).unflatten(1, (groups, -1)), ff_gate)
+    return grouped.flatten(1, 2)
+
+
+def _cross_attention(
+    attention: Any, hidden: Tensor, text: tuple[Tensor, Tensor], frame_text: Tensor | None
+) -> Tensor:
+    """Attention of tokens [B, L, dim] to their prompts."""
+    k, v = text
+    if frame_text is not None:
+        k, v = k[frame_text], v[frame_text]
+    q = attention.norm_q(attention.to_q(hidden)).to(v.dtype)
+    q = q.reshape(k.shape[0], -1, attention.heads, k.shape[-1])
+    out = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
+    return attention.to_out[0](out.transpose(1, 2).reshape(hidden.shape)).to(hidden.dtype)
 
 
 def _one_on_scale(rows: int, device: torch.device) -> Tensor:
@@ -183,7 +199,7 @@ def _gated_add(hidden: Tensor, update: Tensor, gate: Tensor) -> Tensor:
     return torch.addcmul(hidden.float(), update.float(), gate[:, :, None]).to(hidden.dtype)
 
 
-def _self_projections(attention: torch.nn.Module, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _self_projections(attention: Any, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """q, k (normed over all heads together) and v: [B, L, H, D]."""
     if attention.fused_projections:
         q, k, v = attention.to_qkv(hidden).chunk(3, dim=-1)

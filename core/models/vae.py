@@ -50,6 +50,11 @@ FRAMES = 4
 """Pixel frames in one latent."""
 
 
+def _zero(convolution: nn.Conv2d) -> None:
+    for parameter in convolution.parameters():
+        nn.init.zeros_(parameter)
+
+
 class _Residual(nn.Module):
     """x + conv(relu(conv(relu(x)))), the identity at the start."""
 
@@ -57,11 +62,11 @@ class _Residual(nn.Module):
         super().__init__()
         self.first = nn.Conv2d(channels, channels, 3, padding=1)
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
-        nn.init.zeros_(self.second.weight)
-        nn.init.zeros_(self.second.bias)
+        _zero(self.second)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.second(F.relu(self.first(F.relu(x))))
+        out: Tensor = x + self.second(F.relu(self.first(F.relu(x))))
+        return out
 
 
 class _Memory(nn.Module):
@@ -71,8 +76,7 @@ class _Memory(nn.Module):
         super().__init__()
         self.first = nn.Conv2d(2 * channels, channels, 3, padding=1)
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
-        nn.init.zeros_(self.second.weight)
-        nn.init.zeros_(self.second.bias)
+        _zero(self.second)
 
     def forward(self, x: Tensor, past: Tensor) -> Tensor:
         inner = F.relu(self.first(torch.cat([x, past], 1)))
@@ -162,7 +166,8 @@ class PocketAutoencoder(nn.Module):
     def encode(self, frames: Tensor) -> Tensor:
         """[B, 4F, H, W, 3] in 0..1 -> [B, F, C, H / 8, W / 8] fp32."""
         stacks = stack_frames(frames).contiguous(memory_format=torch.channels_last)
-        return self.encode_stacks(stacks).unflatten(0, (frames.shape[0], -1))
+        latents: Tensor = self.encode_stacks(stacks).unflatten(0, (frames.shape[0], -1))
+        return latents
 
     def decode(self, latents: Tensor) -> Tensor:
         """[B, F, C, h, w] from the start of a world -> [B, 4F, 8h, 8w, 3], about 0..1, not clamped."""
@@ -182,7 +187,7 @@ def unstack_frames(stacks: Tensor, batch: int) -> Tensor:
     """The inverse: [B * F, 12, H, W] -> [B, 4F, H, W, 3]."""
     height, width = stacks.shape[-2:]
     frames = stacks.unflatten(1, (FRAMES, 3)).permute(0, 1, 3, 4, 2)
-    return frames.reshape(batch, -1, height, width, 3)
+    return torch.reshape(frames, (batch, -1, height, width, 3))
 
 
 def decoder_dtype(device: torch.device) -> torch.dtype:
@@ -206,7 +211,10 @@ class PocketStreamingDecoder:
         decoder = _Decoder(autoencoder.config)
         decoder.load_state_dict(autoencoder.decoder.state_dict())
         decoder.requires_grad_(False).eval()
-        self._decoder = decoder.to(self.device, self.dtype, memory_format=torch.channels_last)
+        self._decoder = decoder.to(self.device, self.dtype)
+        for parameter in self._decoder.parameters():
+            if parameter.ndim == 4:
+                parameter.data = parameter.contiguous(memory_format=torch.channels_last)
         self._state: DecoderState = ()
 
     @torch.inference_mode()
