@@ -2,6 +2,7 @@
 
 from worldattention.core.hsa.attention import HeadStatistics, attend
 from worldattention.core.hsa.parameters import HSAParameters
+from worldattention.core.hsa.training import hsa_training_attention
 from worldattention.core.hsa.window import AttentionWindow, build_window, refresh_context, update_tail
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "HeadStatistics",
     "attend",
     "build_window",
+    "hsa_training_attention",
     "refresh_context",
     "update_tail",
 ]

@@ -87,11 +87,10 @@ def _key_lines(selected: Tensor, order: Tensor, block: int, k_tokens: int) -> Te
 
 def _query_blocks(q: Tensor, block: int) -> Tensor:
     """Queries head by head in blocks, [B * H * Nq, block, D]; a partial block is filled with zeros."""
-    batch, tokens, heads, channels = q.shape
     by_head = q.transpose(1, 2)
-    if tokens % block:
-        by_head = F.pad(by_head, (0, 0, 0, -tokens % block))
-    return by_head.reshape(-1, block, channels)
+    if q.shape[1] % block:
+        by_head = F.pad(by_head, (0, 0, 0, -q.shape[1] % block))
+    return by_head.reshape(-1, block, q.shape[-1])
 
 
 def validate_selection(q: Tensor, k: Tensor, selected: Tensor, block: int) -> None:
