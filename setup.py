@@ -34,7 +34,7 @@ setup(
         **{f"worldattention.{folder}": folder for folder in FOLDERS},
     },
     package_data={
-        "worldattention": ["py.typed"],
+        "worldattention": ["py.typed", "debian-packages.txt"],
         **{f"worldattention.{folder}": ["**/*"] for folder in FOLDERS},
     },
     exclude_package_data={

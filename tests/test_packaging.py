@@ -6,10 +6,12 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("app", "assets", "core", "kernels")
@@ -18,7 +20,7 @@ NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info", 
 
 def tree_files() -> set[str]:
     """What an installed copy must hold, named as it is there."""
-    files = {"worldattention/__init__.py", "worldattention/py.typed"}
+    files = {f"worldattention/{path.name}" for path in (ROOT / "packaging/root").iterdir() if path.is_file()}
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
             inside = path.relative_to(ROOT)
@@ -141,3 +143,46 @@ for module in pkgutil.walk_packages(worldattention.__path__, "worldattention."):
 """
     out = run(sys.executable, "-P", "-c", program, cwd=tmp_path, PYTHONPATH=str(site))
     assert Path(out.split("\n")[0]).is_relative_to(site)
+
+
+def test_constraints_pin_every_direct_dependency_within_its_range() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = (line.split("#")[0].strip() for line in (ROOT / "constraints.txt").read_text().splitlines())
+    pins = dict(line.lower().split("==") for line in lines if line)
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    for text in (text for group in groups for text in group):
+        needed = Requirement(text)
+        assert needed.specifier.contains(pins[needed.name.lower()]), text
+
+
+def test_links_show_checkers_the_installed_layout() -> None:
+    links = {path.name: path.resolve() for path in (ROOT / "packaging/typing/worldattention").iterdir()}
+    root = {path.name: path for path in (ROOT / "packaging/root").iterdir() if path.is_file()}
+    assert links == root | {folder: ROOT / folder for folder in FOLDERS}
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (None, "install Python 3.11 or newer"),
+        ("exit 1", "Python 3.11 to 3.14 is needed"),
+        ('case "$2" in *venv*) exit 1;; esac', "apt-get install python3-venv"),
+    ],
+)
+def test_make_says_what_is_missing(script: str | None, says: str, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    if script is not None:
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "check", f"PYTHON={python}", f"VENV={tmp_path / 'venv'}"],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert says in done.stdout
+    assert not (tmp_path / "venv").exists()
