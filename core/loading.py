@@ -1,0 +1,186 @@
+"""From the name of a model to a running engine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from worldattention.core.config import EngineConfig
+from worldattention.core.engine import Engine
+from worldattention.core.errors import UserError
+from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
+from worldattention.core.hsa import HSAParameters
+from worldattention.core.models.checkpoint import cast, fingerprint, load_into, read_json, read_weights
+from worldattention.core.models.text import MiniLMEncoder
+from worldattention.core.models.transformer import CausalWanTransformer3DModel
+from worldattention.core.models.vae import PocketAutoencoder, PocketStreamingDecoder
+from worldattention.core.models.world import WorldModel
+
+Progress = Callable[[str, float], None]
+"""Called with a stage's name and the share done, 0..1."""
+
+logger = logging.getLogger(__name__)
+
+
+def open_engine(
+    model: str = "pocket",
+    device: str = "auto",
+    config: EngineConfig | None = None,
+    progress: Progress | None = None,
+) -> Engine:
+    """Loads a model and makes an engine over it. Takes seconds: call it in a worker.
+
+    Raises UserError when the model folder is missing, broken or of another kind, or the device is not there.
+    """
+    report = progress or _silent
+    loaded = load_model(model, device, report)
+    report("memory", 0.95)
+    engine = Engine(loaded, config or EngineConfig())
+    report("ready", 1.0)
+    return engine
+
+
+def load_model(model: str, device: str = "auto", progress: Progress | None = None) -> WorldModel:
+    """The networks of `model`: 'pocket', or a folder of the same layout (transformer/, autoencoder/)."""
+    report = progress or _silent
+    where = pick_device(device)
+    dtype = pick_dtype(where)
+    folder = model_folder(model)
+    report("transformer", 0.0)
+    transformer, hsa, name = load_transformer(folder / "transformer", where, dtype)
+    report("autoencoder", 0.3)
+    autoencoder = _load_autoencoder(folder / "autoencoder")
+    geometry = POCKET_GEOMETRY
+    _check_fit(transformer, geometry, folder)
+    report("text encoder", 0.4)
+    text_encoder = MiniLMEncoder(where)
+    return WorldModel(
+        name=model,
+        fingerprint=name,
+        geometry=geometry,
+        transformer=transformer,
+        hsa=hsa,
+        text_encoder=text_encoder,
+        new_decoder=lambda: PocketStreamingDecoder(autoencoder, where, dtype),
+        device=where,
+        dtype=dtype,
+    )
+
+
+def load_transformer(
+    folder: Path, device: torch.device, dtype: torch.dtype
+) -> tuple[CausalWanTransformer3DModel, tuple[HSAParameters | None, ...], str]:
+    """The transformer of a diffusers folder, its HSA parameters a layer (None when it has none), its fingerprint."""
+    settings = read_json(folder / "config.json")
+    tensors = read_weights(folder)
+    name = fingerprint(tensors)
+    try:
+        with torch.device("meta"):
+            transformer = CausalWanTransformer3DModel.from_config(settings)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{folder / 'config.json'} describes no Wan transformer ({error}): use its own file.") from None
+    hsa = _take_hsa(tensors, transformer)
+    load_into(transformer, {key: value.float() for key, value in tensors.items()}, "transformer")
+    _rebuild_rope(transformer)
+    for layer in hsa:
+        if layer is not None:
+            cast(layer, dtype, device)
+    for block in transformer.blocks:
+        block.attn1.fuse_projections()
+        for projection in ("to_q", "to_k", "to_v"):  # the fused matrix replaces them
+            delattr(block.attn1, projection)
+    cast(transformer, dtype, device)
+    return transformer.eval(), hsa, name
+
+
+def model_folder(model: str) -> Path:
+    """The folder of a model's files. Raises UserError when there is none."""
+    if model == "pocket":
+        with resources.as_file(resources.files("worldattention.assets") / "pocket") as path:
+            return path
+    folder = Path(model)
+    if not folder.is_dir():
+        raise UserError(f"There is no model folder '{model}': give 'pocket' or the path of a folder.")
+    if not (folder / "transformer").is_dir():
+        raise UserError(f"The folder '{model}' holds no transformer/ sub-folder: give a model folder.")
+    return folder
+
+
+def pick_device(device: str) -> torch.device:
+    """'auto', 'cpu', 'cuda' or 'cuda:N' -> a device that is there. Raises UserError otherwise."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        wanted = torch.device(device)
+    except RuntimeError:
+        raise UserError(f"Unknown device '{device}': choose auto, cpu, cuda or cuda:N.") from None
+    if wanted.type not in ("cpu", "cuda"):
+        raise UserError(f"The device '{device}' is not supported: choose auto, cpu, cuda or cuda:N.")
+    if wanted.type == "cuda" and not torch.cuda.is_available():
+        why = "this PyTorch was built without CUDA" if torch.version.cuda is None else "no CUDA device answers"
+        raise UserError(f"The device '{device}' cannot be used ({why}): choose --device cpu.")
+    if wanted.type == "cuda" and wanted.index is not None and wanted.index >= torch.cuda.device_count():
+        raise UserError(f"There is no device '{device}': this machine has {torch.cuda.device_count()} CUDA devices.")
+    return wanted
+
+
+def pick_dtype(device: torch.device) -> torch.dtype:
+    """bf16 where the hardware multiplies it natively (CUDA, CPUs with AMX or AVX-512 BF16), else fp32."""
+    if device.type == "cuda" or has_native_bf16():
+        return torch.bfloat16
+    return torch.float32
+
+
+def has_native_bf16() -> bool:
+    """Whether this CPU multiplies bf16 matrices natively."""
+    return bool(torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported())
+
+
+def _take_hsa(tensors: dict[str, Any], model: CausalWanTransformer3DModel) -> tuple[HSAParameters | None, ...]:
+    """Moves `blocks.N.attn1.hsa.*` out of `tensors` into modules, one a layer."""
+    layers: list[HSAParameters | None] = []
+    for index in range(len(model.blocks)):
+        prefix = f"blocks.{index}.attn1.hsa."
+        own = {key.removeprefix(prefix): tensors.pop(key).float() for key in list(tensors) if key.startswith(prefix)}
+        if not own:
+            layers.append(None)
+            continue
+        segment = own["k_proj"].shape[-1] if "k_proj" in own else 1
+        module = HSAParameters(segment, int(model.config.attention_head_dim))
+        load_into(module, own, f"HSA (layer {index})")
+        layers.append(module)
+    return tuple(layers)
+
+
+def _rebuild_rope(model: CausalWanTransformer3DModel) -> None:
+    """The rotary tables are no weights: built under meta they are empty, so they are made anew."""
+    config = model.config
+    rope = type(model.rope)(config.attention_head_dim, config.patch_size, config.rope_max_seq_len)
+    model.rope = rope
+
+
+def _load_autoencoder(folder: Path) -> PocketAutoencoder:
+    settings = read_json(folder / "config.json")
+    kind = settings.get("_class_name")
+    if kind != "PocketAutoencoder":
+        raise UserError(f"The autoencoder '{kind}' in {folder} is not supported: use the pocket world's.")
+    autoencoder = PocketAutoencoder()
+    load_into(autoencoder, {key: value.float() for key, value in read_weights(folder).items()}, "autoencoder")
+    return autoencoder.eval().requires_grad_(False)
+
+
+def _check_fit(transformer: CausalWanTransformer3DModel, geometry: Geometry, folder: Path) -> None:
+    if transformer.config.in_channels != geometry.latent_channels:
+        raise UserError(
+            f"The transformer in {folder} has {transformer.config.in_channels} latent channels, "
+            f"its autoencoder {geometry.latent_channels}: use parts of one model."
+        )
+
+
+def _silent(stage: str, share: float) -> None:
+    logger.debug("%s %.0f %%", stage, 100 * share)

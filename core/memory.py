@@ -1,0 +1,112 @@
+"""What an engine remembers: the ring of recent frames, the bank of all history, and the window over both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from worldattention.core.config import CacheConfig, EngineConfig
+from worldattention.core.hkv import (
+    FrameRing,
+    KVBank,
+    KVShape,
+    PageInfo,
+    Retrieval,
+    Window,
+    WindowPlan,
+    kept_frames,
+    plan_window,
+    plan_window_authors,
+)
+from worldattention.core.models.world import WorldModel
+from worldattention.kernels import ops
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Pages in the window since the last recall, in chronological order, and the frame at which it happened."""
+
+    pages: tuple[PageInfo, ...] = ()
+    switch_frame: int = 0
+
+
+class WorldMemory:
+    """Ring, bank and window of one world."""
+
+    def __init__(self, model: WorldModel, config: EngineConfig, bank: KVBank, ring: FrameRing, window: Window) -> None:
+        self._model = model
+        self.config = config
+        self.bank = bank
+        self.ring = ring
+        self.window = window
+        self.recalled = Recalled()
+
+    @classmethod
+    def empty(cls, model: WorldModel, config: EngineConfig) -> WorldMemory:
+        """The memory of a world without history."""
+        shape = kv_shape(model)
+        ring = FrameRing(shape, config.cache.budget_frames + 8, config.cache.sink_frames, model.device)
+        bank = KVBank(shape, config.cache, scoring_layers(model, config), model.device, model.fingerprint)
+        return cls(model, config, bank, ring, _new_window(model, config.cache))
+
+    def fork(self) -> WorldMemory:
+        """A copy that goes on by itself; pages are shared."""
+        window = _new_window(self._model, self.config.cache)
+        other = WorldMemory(self._model, self.config, self.bank.fork(), self.ring.fork(), window)
+        other.recalled = self.recalled
+        return other
+
+    def retrieve(self, query: Tensor, prompt_vector: Tensor, block: int) -> Retrieval:
+        """Every score and the choice of pages. query [S, H, D], prompt_vector [E]."""
+        cache = self.config.cache
+        excluded = kept_frames(self.ring.frames_done, cache.sink_frames, cache.min_recent_frames)
+        return self.bank.retrieve(
+            query, prompt_vector, excluded, cache.retrieval, block, preset=self.config.preset, seed=self.config.seed
+        )
+
+    def install(self, recalled: Recalled) -> tuple[WindowPlan, tuple[int, ...]]:
+        """Brings the window to these pages; returns its plan and the ids of pages that could not be read."""
+        with self.bank.recall([page.id for page in recalled.pages]) as pages:
+            present = tuple(page for page in recalled.pages if page.id in pages)
+            plan = self._plan(Recalled(present, recalled.switch_frame))
+            self.window.install(plan, self.ring, pages)
+        missed = tuple(page.id for page in recalled.pages if page not in present)
+        return plan, missed
+
+    def close(self) -> None:
+        """Releases the bank's tiers."""
+        self.bank.close()
+
+    def _plan(self, recalled: Recalled) -> WindowPlan:
+        cache, done = self.config.cache, self.ring.frames_done
+        if cache.authors_layout:
+            return plan_window_authors(done, cache.budget_frames, recalled.pages, recalled.switch_frame)
+        return plan_window(
+            done, cache.budget_frames, cache.sink_frames, recalled.pages, cache.min_recent_frames
+        )
+
+
+def kv_shape(model: WorldModel) -> KVShape:
+    """Sizes of one latent frame's keys."""
+    return KVShape(model.layers, model.geometry.frame_tokens, model.heads, model.head_dim, model.dtype)
+
+
+def scoring_layers(model: WorldModel, config: EngineConfig) -> tuple[int, ...]:
+    """Layers whose mean query and mean keys score pages (DESIGN 3): L/4, L/2, 3L/4, or layer 0 for the authors."""
+    if config.preset == "authors":
+        return (0,)
+    return tuple(sorted({model.layers // 4, model.layers // 2, 3 * model.layers // 4}))
+
+
+def slot_table(model: WorldModel, slots: int) -> tuple[Tensor, Tensor]:
+    """Cosines and sines [slots * T, D / 2] of every slot's tokens."""
+    positions = torch.arange(slots, device=model.device)
+    return ops.rotary_table(positions, model.geometry.grid, model.head_dim)
+
+
+def _new_window(model: WorldModel, cache: CacheConfig) -> Window:
+    block = model.geometry.block_latents
+    table = slot_table(model, cache.budget_frames + block)
+    return Window(kv_shape(model), cache.budget_frames, block, table, model.device)

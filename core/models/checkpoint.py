@@ -1,0 +1,103 @@
+"""Reading weights: safetensors only, checked before use, with every failure in one plain sentence (DESIGN 5)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from worldattention.core.errors import UserError
+
+_LFS_POINTER = b"version https://git-lfs"
+_KEEP_FP32 = ("time_embedder", "scale_shift_table", "norm")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file. Raises UserError when there is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"The model file {path} is missing: install the model again.") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"The model file {path} cannot be read ({_short(error)}): install it again.") from None
+    if not isinstance(value, dict):
+        raise UserError(f"The model file {path} is no JSON object: install the model again.")
+    return value
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """All tensors of the .safetensors files of a folder, on the CPU, as stored.
+
+    Raises UserError for a missing, truncated, foreign or duplicate file, or a Git LFS pointer, naming the file.
+    """
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise UserError(f"There are no .safetensors weights in {folder}: check the model folder.")
+    tensors: dict[str, Tensor] = {}
+    for path in files:
+        for name, tensor in _read_file(path).items():
+            if name in tensors:
+                raise UserError(f"The weight file {path} repeats '{name}' of another file: remove the extra file.")
+            tensors[name] = tensor
+    return tensors
+
+
+def fingerprint(tensors: dict[str, Tensor]) -> str:
+    """16 hex digits over names, shapes and values: the same weights in other files have the same fingerprint."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].contiguous()
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()[:16]
+
+
+def load_into(module: nn.Module, tensors: dict[str, Tensor], what: str) -> None:
+    """Fills `module`, which may be on the meta device, with exactly these tensors.
+
+    Raises UserError that names missing, unexpected or misshapen weights.
+    """
+    expected = module.state_dict()
+    missing, unexpected = sorted(expected.keys() - tensors.keys()), sorted(tensors.keys() - expected.keys())
+    shapes = [name for name in expected.keys() & tensors.keys() if expected[name].shape != tensors[name].shape]
+    for problem, names in (("lack", missing), ("have unknown", unexpected), ("have another shape of", shapes)):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            raise UserError(f"The {what} weights {problem} {', '.join(names[:3])}{more}: use the matching files.")
+    module.load_state_dict(tensors, strict=True, assign=True)
+
+
+def cast(module: nn.Module, dtype: torch.dtype, device: torch.device) -> None:
+    """Moves `module` and casts its matrices to `dtype`; time embedding, modulation tables and norms stay fp32."""
+    for name, parameter in module.named_parameters():
+        keep = any(part in name for part in _KEEP_FP32)
+        parameter.data = parameter.data.to(device=device, dtype=torch.float32 if keep else dtype)
+        parameter.requires_grad_(False)
+    for _, buffer in module.named_buffers():
+        buffer.data = buffer.data.to(device=device)
+
+
+def _read_file(path: Path) -> dict[str, Tensor]:
+    try:
+        with path.open("rb") as stream:
+            if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
+                raise UserError(f"The weight file {path} is only a Git LFS pointer: run 'git lfs pull' to fetch it.")
+        with safe_open(path, framework="pt") as stream:
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (no mapping)
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"The weight file {path} is damaged or no safetensors file ({_short(error)}): install it again."
+        ) from None
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise UserError(f"The weight '{name}' in {path} is not finite: install the model again.")
+    return tensors
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:120]

@@ -1,0 +1,47 @@
+"""A loaded world model: everything an engine runs, and nothing of its state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from worldattention.core.geometry import Geometry
+from worldattention.core.hsa import HSAParameters
+from worldattention.core.models.text import TextEncoder
+from worldattention.core.models.transformer import CausalWanTransformer3DModel
+from worldattention.core.models.vae import StreamingDecoder
+
+
+@dataclass(frozen=True, slots=True)
+class WorldModel:
+    """Networks on one device. `new_decoder` makes a decoder with a state of its own; `hsa` has one entry a layer.
+
+    `fingerprint` names weights and geometry: pages of another fingerprint are never used.
+    """
+
+    name: str
+    fingerprint: str
+    geometry: Geometry
+    transformer: CausalWanTransformer3DModel
+    hsa: tuple[HSAParameters | None, ...]
+    text_encoder: TextEncoder
+    new_decoder: Callable[[], StreamingDecoder]
+    device: torch.device
+    dtype: torch.dtype
+
+    @property
+    def layers(self) -> int:
+        """Transformer blocks."""
+        return len(self.transformer.blocks)
+
+    @property
+    def heads(self) -> int:
+        """Attention heads of a layer."""
+        return int(self.transformer.config.num_attention_heads)
+
+    @property
+    def head_dim(self) -> int:
+        """Channels of a head."""
+        return int(self.transformer.config.attention_head_dim)
