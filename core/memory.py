@@ -21,7 +21,7 @@ from worldattention.core.hkv import (
     plan_window_authors,
 )
 from worldattention.core.models.world import WorldModel
-from worldattention.kernels import ops
+from worldattention.kernels.reference.rope import rotary_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def scoring_layers(model: WorldModel, config: EngineConfig) -> tuple[int, ...]:
 def slot_table(model: WorldModel, slots: int) -> tuple[Tensor, Tensor]:
     """Cosines and sines [slots * T, D / 2] of every slot's tokens."""
     positions = torch.arange(slots, device=model.device)
-    return ops.rotary_table(positions, model.geometry.grid, model.head_dim)
+    return rotary_table(positions, model.geometry.grid, model.head_dim)
 
 
 def _new_window(model: WorldModel, cache: CacheConfig) -> Window:

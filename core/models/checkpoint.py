@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from worldattention.core.errors import UserError
 
 _LFS_POINTER = b"version https://git-lfs"
-_KEEP_FP32 = ("time_embedder", "scale_shift_table", "norm")
+_KEEP_FP32 = ("time_embedder", "scale_shift_table", "norm1.", "norm2.", "norm3.")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def load_into(module: nn.Module, tensors: dict[str, Tensor], what: str) -> None:
 
 
 def cast(module: nn.Module, dtype: torch.dtype, device: torch.device) -> None:
-    """Moves `module` and casts its matrices to `dtype`; time embedding, modulation tables and norms stay fp32."""
+    """Moves `module` and casts its matrices to `dtype`; time embedding, modulation tables and layer norms stay fp32."""
     for name, parameter in module.named_parameters():
         keep = any(part in name for part in _KEEP_FP32)
         parameter.data = parameter.data.to(device=device, dtype=torch.float32 if keep else dtype)
