@@ -76,6 +76,7 @@ class Engine:
         self._rotary = slot_table(model, config.cache.budget_frames + model.geometry.block_latents)
         self._spoken: str | None = None
         self._last_policy = config.cache.retrieval
+        self._banked_frames = 0
         self._records: dict[int, PageRecord] = {}
 
     @property
@@ -116,7 +117,7 @@ class Engine:
         self._memory.close()
         self._memory = WorldMemory.empty(self.model, self.config)
         self._decoder.reset()
-        self.block, self._spoken, self._records = 0, None, {}
+        self.block, self._banked_frames, self._spoken, self._records = 0, 0, None, {}
         self._last_policy = self.config.cache.retrieval
         self.epoch += 1
 
@@ -148,6 +149,8 @@ class Engine:
         with watch("text"):
             spoken = self._prompt(prompt)
         with watch("install"):
+            if changed and self.block:
+                self._close_segment()
             draft = self._open_window(changed)
         recall = self._recall_due(changed)
         velocity = self._velocity(draft, spoken, recall, cancel or _never, watch)
@@ -218,6 +221,14 @@ class Engine:
         plan, missed = self._memory.install(recalled)
         return _Draft(self._attention(plan), plan, recalled, missed=missed)
 
+    def _close_segment(self) -> None:
+        """The authors bank their window here, at a prompt switch. Made again, a cancelled block does not repeat it."""
+        frames = self._memory.ring.frames_done
+        if self.config.cache.authors_layout and self._banked_frames < frames and self._spoken is not None:
+            ended = self._prompt(self._spoken)
+            self._memory.snapshot(ended.encoding.pooled, ended.text, self.block)
+            self._banked_frames = frames
+
     def _recall(self, draft: _Draft, spoken: _Prompt) -> None:
         """Scores pages with the query just captured and renews the window."""
         query = draft.attention.take_query()
@@ -256,10 +267,11 @@ class Engine:
     def _commit(self, draft: _Draft, spoken: _Prompt, changed: bool, keys: Tensor, values: Tensor) -> None:
         """The block becomes history. Nothing before this changed the world."""
         memory = self._memory
-        if changed:
-            memory.bank.begin_chunk(spoken.encoding.pooled, spoken.text, self.block)
         memory.ring.append(keys, values)
-        memory.bank.append(keys, values)
+        if not self.config.cache.authors_layout:
+            if changed:
+                memory.bank.begin_chunk(spoken.encoding.pooled, spoken.text)
+            memory.bank.append(keys, values, self.block)
         memory.recalled = replace(
             draft.recalled, pages=tuple(page for page in draft.recalled.pages if page.id not in draft.missed)
         )

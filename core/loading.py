@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import torch
+from torch import Tensor
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
@@ -18,7 +18,7 @@ from worldattention.core.hsa import HSAParameters
 from worldattention.core.models.checkpoint import cast, fingerprint, load_into, read_json, read_weights
 from worldattention.core.models.text import MiniLMEncoder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
-from worldattention.core.models.vae import PocketAutoencoder, PocketStreamingDecoder
+from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder, PocketStreamingDecoder
 from worldattention.core.models.world import WorldModel
 
 Progress = Callable[[str, float], None]
@@ -85,7 +85,7 @@ def load_transformer(
     except (TypeError, ValueError) as error:
         raise UserError(f"{folder / 'config.json'} describes no Wan transformer ({error}): use its own file.") from None
     hsa = _take_hsa(tensors, transformer)
-    load_into(transformer, {key: value.float() for key, value in tensors.items()}, "transformer")
+    load_into(transformer, _to_fp32(tensors), "transformer")
     _rebuild_rope(transformer)
     for layer in hsa:
         if layer is not None:
@@ -138,10 +138,11 @@ def pick_dtype(device: torch.device) -> torch.dtype:
 
 def has_native_bf16() -> bool:
     """Whether this CPU multiplies bf16 matrices natively."""
-    return bool(torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported())
+    capable = torch.cpu.get_capabilities()
+    return bool(capable.get("amx_bf16", False) or capable.get("avx512_bf16", False))
 
 
-def _take_hsa(tensors: dict[str, Any], model: CausalWanTransformer3DModel) -> tuple[HSAParameters | None, ...]:
+def _take_hsa(tensors: dict[str, Tensor], model: CausalWanTransformer3DModel) -> tuple[HSAParameters | None, ...]:
     """Moves `blocks.N.attn1.hsa.*` out of `tensors` into modules, one a layer."""
     layers: list[HSAParameters | None] = []
     for index in range(len(model.blocks)):
@@ -169,8 +170,12 @@ def _load_autoencoder(folder: Path) -> PocketAutoencoder:
     kind = settings.get("_class_name")
     if kind != "PocketAutoencoder":
         raise UserError(f"The autoencoder '{kind}' in {folder} is not supported: use the pocket world's.")
-    autoencoder = PocketAutoencoder()
-    load_into(autoencoder, {key: value.float() for key, value in read_weights(folder).items()}, "autoencoder")
+    sizes = {key: tuple(v) if isinstance(v, list) else v for key, v in settings.items() if not key.startswith("_")}
+    try:
+        autoencoder = PocketAutoencoder(AutoencoderConfig(**sizes))
+    except TypeError as error:
+        raise UserError(f"{folder / 'config.json'} has an unknown entry ({error}): use its own file.") from None
+    load_into(autoencoder, _to_fp32(read_weights(folder)), "autoencoder")
     return autoencoder.eval().requires_grad_(False)
 
 
@@ -180,6 +185,11 @@ def _check_fit(transformer: CausalWanTransformer3DModel, geometry: Geometry, fol
             f"The transformer in {folder} has {transformer.config.in_channels} latent channels, "
             f"its autoencoder {geometry.latent_channels}: use parts of one model."
         )
+
+
+def _to_fp32(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weights are stored in fp16; counters stay whole numbers."""
+    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
 
 
 def _silent(stage: str, share: float) -> None:

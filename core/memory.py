@@ -12,16 +12,20 @@ from worldattention.core.hkv import (
     FrameRing,
     KVBank,
     KVShape,
+    PageData,
     PageInfo,
+    Recall,
     Retrieval,
     Window,
     WindowPlan,
     kept_frames,
+    open_store,
     plan_window,
     plan_window_authors,
 )
 from worldattention.core.models.world import WorldModel
-from worldattention.kernels.reference.rope import rotary_table
+from worldattention.kernels import ops
+from worldattention.kernels.reference.rope import rotary_table, spatial_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,15 @@ class WorldMemory:
         self.ring = ring
         self.window = window
         self.recalled = Recalled()
+        self._held: Recall | None = None
 
     @classmethod
     def empty(cls, model: WorldModel, config: EngineConfig) -> WorldMemory:
         """The memory of a world without history."""
         shape = kv_shape(model)
         ring = FrameRing(shape, config.cache.budget_frames + 8, config.cache.sink_frames, model.device)
-        bank = KVBank(shape, config.cache, scoring_layers(model, config), model.device, model.fingerprint)
+        store = open_store(config.cache, shape, model.device)
+        bank = KVBank(shape, config.cache, scoring_layers(model, config), store, model.device, config.seed)
         return cls(model, config, bank, ring, _new_window(model, config.cache))
 
     def fork(self) -> WorldMemory:
@@ -61,23 +67,51 @@ class WorldMemory:
     def retrieve(self, query: Tensor, prompt_vector: Tensor, block: int) -> Retrieval:
         """Every score and the choice of pages. query [S, H, D], prompt_vector [E]."""
         cache = self.config.cache
-        excluded = kept_frames(self.ring.frames_done, cache.sink_frames, cache.min_recent_frames)
-        return self.bank.retrieve(
-            query, prompt_vector, excluded, cache.retrieval, block, preset=self.config.preset, seed=self.config.seed
-        )
+        excluded: tuple[tuple[int, int], ...] = ()  # the authors' window is wiped: nothing stays in it
+        if not cache.authors_layout:
+            excluded = kept_frames(self.ring.frames_done, cache.sink_frames, cache.min_recent_frames)
+        self.bank.seed = self.config.seed
+        return self.bank.retrieve(query, prompt_vector, excluded, cache.retrieval, block)
 
     def install(self, recalled: Recalled) -> tuple[WindowPlan, tuple[int, ...]]:
         """Brings the window to these pages; returns its plan and the ids of pages that could not be read."""
-        with self.bank.recall([page.id for page in recalled.pages]) as pages:
-            present = tuple(page for page in recalled.pages if page.id in pages)
-            plan = self._plan(Recalled(present, recalled.switch_frame))
-            self.window.install(plan, self.ring, pages)
-        missed = tuple(page.id for page in recalled.pages if page not in present)
-        return plan, missed
+        held = self._hold(tuple(page.id for page in recalled.pages))
+        present = tuple(page for page in recalled.pages if page.id in held)
+        plan = self._plan(Recalled(present, recalled.switch_frame))
+        self.window.install(plan, self.ring, held)
+        return plan, tuple(page.id for page in recalled.pages if page not in present)
+
+    def snapshot(self, prompt_vector: Tensor, prompt_text: str, block: int) -> None:
+        """Banks the frames of the window as one chunk: the authors' way, at a prompt switch and only then."""
+        done = self.ring.frames_done
+        frames = min(done - self.recalled.switch_frame, self.config.cache.budget_frames)
+        pieces = list(self.ring.pieces(done - frames, frames))
+        keys = torch.cat([keys for _, keys, _ in pieces], 1)
+        values = torch.cat([values for _, _, values in pieces], 1)
+        layers = list(scoring_layers(self._model, self.config))
+        table = spatial_table(frames, self._model.geometry.grid, self._model.head_dim, self._model.device)
+        self.bank.snapshot(
+            keys,
+            values,
+            ops.rotate(keys[layers], *table),
+            frames_done=done,
+            prompt_vector=prompt_vector,
+            prompt_text=prompt_text,
+            block=block,
+        )
 
     def close(self) -> None:
         """Releases the bank's tiers."""
+        self._hold(())
         self.bank.close()
+
+    def _hold(self, pages: tuple[int, ...]) -> dict[int, PageData]:
+        """Pins these pages, then lets the ones held before go: a page in the window stays in its tier."""
+        if self._held is None or tuple(self._held.pages) != pages:
+            before, self._held = self._held, self.bank.recall(pages)
+            if before is not None:
+                before.release()
+        return self._held.pages
 
     def _plan(self, recalled: Recalled) -> WindowPlan:
         cache, done = self.config.cache, self.ring.frames_done

@@ -1,0 +1,73 @@
+"""A world model of toy size with random weights: the real classes, small enough for any test."""
+
+from __future__ import annotations
+
+import hashlib
+
+import torch
+from worldattention.core.config import CacheConfig, EngineConfig, SamplerConfig
+from worldattention.core.engine import Engine
+from worldattention.core.geometry import Geometry
+from worldattention.core.hsa import HSAParameters
+from worldattention.core.models.text import TextEncoding
+from worldattention.core.models.transformer import CausalWanTransformer3DModel
+from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder, PocketStreamingDecoder
+from worldattention.core.models.world import WorldModel
+
+TOY_GEOMETRY = Geometry(height=32, width=64, latent_channels=4, latent_height=4, latent_width=8)
+HEADS, HEAD_DIM, LAYERS, TEXT_DIM = 2, 12, 4, 10
+
+
+class HashEncoder:
+    """Deterministic stand-in for a text encoder: every word is a random vector of its own."""
+
+    def encode(self, text: str) -> TextEncoding:
+        tokens = torch.zeros(8, TEXT_DIM)
+        words = text.lower().split()[:8]
+        for place, word in enumerate(words):
+            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:6], "little")
+            tokens[place] = torch.randn(TEXT_DIM, generator=torch.Generator().manual_seed(seed))
+        pooled = tokens[: max(len(words), 1)].mean(0) + 1e-3
+        return TextEncoding(tokens, pooled / pooled.norm(), len(words))
+
+
+def toy_model(seed: int = 0, hsa: bool = True, dtype: torch.dtype = torch.float32) -> WorldModel:
+    """Random weights of unit scale everywhere, so that every part changes the picture."""
+    torch.manual_seed(seed)
+    transformer = CausalWanTransformer3DModel(
+        num_attention_heads=HEADS,
+        attention_head_dim=HEAD_DIM,
+        in_channels=4,
+        out_channels=4,
+        text_dim=TEXT_DIM,
+        freq_dim=16,
+        ffn_dim=40,
+        num_layers=LAYERS,
+    ).eval()
+    layers = [HSAParameters(TOY_GEOMETRY.frame_tokens, HEAD_DIM) for _ in range(LAYERS)]
+    for module in (transformer, *layers):
+        for parameter in module.parameters():
+            parameter.requires_grad_(False).normal_(std=0.25)
+    autoencoder = PocketAutoencoder(AutoencoderConfig(4, (8, 8, 8), (8, 8, 8))).eval().requires_grad_(False)
+    device = torch.device("cpu")
+    return WorldModel(
+        name="toy",
+        fingerprint=f"toy{seed}",
+        geometry=TOY_GEOMETRY,
+        transformer=transformer.to(dtype),
+        hsa=tuple(layer.to(dtype) if hsa else None for layer in layers),
+        text_encoder=HashEncoder(),
+        new_decoder=lambda: PocketStreamingDecoder(autoencoder, device, torch.float32),
+        device=device,
+        dtype=dtype,
+    )
+
+
+def toy_config(seed: int = 0, **cache: object) -> EngineConfig:
+    """Small quotas and the real window."""
+    return EngineConfig(seed=seed, cache=CacheConfig(**cache), sampler=SamplerConfig())  # type: ignore[arg-type]
+
+
+def toy_engine(seed: int = 0, model: WorldModel | None = None, **cache: object) -> Engine:
+    """An engine over the toy model."""
+    return Engine(model or toy_model(), toy_config(seed, **cache))
