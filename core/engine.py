@@ -370,7 +370,7 @@ def _memory_shape(config: EngineConfig) -> tuple[object, ...]:
 
 def _page_record(page: PageInfo, tier: str, recalled: bool, retrieval: Retrieval | None) -> PageRecord:
     similarity = score = None
-    if retrieval is not None:
+    if retrieval is not None and page.id < len(retrieval.scores):  # a page may have been closed since
         similarity = round(float(retrieval.similarities[page.chunk_id]), 5)
         value = float(retrieval.scores[page.id])
         score = round(value, 5) if value == value else None

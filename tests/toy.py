@@ -54,7 +54,7 @@ def toy_model(seed: int = 0, hsa: bool = True, dtype: torch.dtype = torch.float3
         name="toy",
         fingerprint=f"toy{seed}",
         geometry=TOY_GEOMETRY,
-        transformer=transformer.to(dtype),
+        transformer=transformer if dtype == torch.float32 else transformer.to(dtype),
         hsa=tuple(layer.to(dtype) if hsa else None for layer in layers),
         text_encoder=HashEncoder(),
         new_decoder=lambda: PocketStreamingDecoder(autoencoder, device, torch.float32),
