@@ -20,7 +20,9 @@ from torch import Tensor
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
-from worldattention.core.hkv import PageInfo, Retrieval, WindowPlan
+from worldattention.core.hkv.page import PageInfo
+from worldattention.core.hkv.retrieval import Retrieval
+from worldattention.core.hkv.window import WindowPlan
 from worldattention.core.memory import Recalled, WorldMemory, scoring_layers, slot_table
 from worldattention.core.models.text import TextEncoding
 from worldattention.core.models.transformer import TextKeysValues, TimeEmbedding
@@ -103,7 +105,9 @@ class Engine:
         _check_modes(self.model, config)
         if _memory_shape(config) != _memory_shape(self.config):
             if self.block:
-                raise UserError("The preset and the quotas shape the memory: restart the world to change them.")
+                raise UserError(
+                    "The preset and the quotas shape the memory: restart the world to change them."
+                )
             self._memory.close()
             self._memory = WorldMemory.empty(self.model, config)
         self.config = self._memory.config = config
@@ -192,13 +196,17 @@ class Engine:
 
         return velocity
 
-    def _predict(self, latents: Tensor, timestep: float, spoken: _Prompt, attention: WindowAttention) -> Tensor:
+    def _predict(
+        self, latents: Tensor, timestep: float, spoken: _Prompt, attention: WindowAttention
+    ) -> Tensor:
         if timestep not in self._times:
             times = torch.tensor([[timestep]], device=self.model.device)
             self._times[timestep] = self.model.transformer.time_embedding(times)
         return self.model.transformer.predict(latents, self._times[timestep], spoken.keys_values, attention)
 
-    def _context_pass(self, attention: WindowAttention, latents: Tensor, spoken: _Prompt) -> tuple[Tensor, Tensor]:
+    def _context_pass(
+        self, attention: WindowAttention, latents: Tensor, spoken: _Prompt
+    ) -> tuple[Tensor, Tensor]:
         """Clean, un-rotated keys and values [layers, L, H, D] of the finished block."""
         attention.start_clean()
         self._predict(latents, 0.0, spoken, attention)
@@ -288,7 +296,10 @@ class Engine:
     ) -> BlockTelemetry:
         config, name = self.config, prompt_hash(spoken.text)
         current = WindowSpan(
-            "current", self.block * self.geometry.block_latents, self.geometry.block_latents, draft.plan.frames
+            "current",
+            self.block * self.geometry.block_latents,
+            self.geometry.block_latents,
+            draft.plan.frames,
         )
         return BlockTelemetry(
             block=self.block,
@@ -316,7 +327,9 @@ class Engine:
         inside = set(draft.plan.page_ids)
         records = []
         for page in self._memory.bank.pages:
-            record = _page_record(page, self._memory.bank.tier_of(page.id), page.id in inside, draft.retrieval)
+            record = _page_record(
+                page, self._memory.bank.tier_of(page.id), page.id in inside, draft.retrieval
+            )
             if self._records.get(page.id) != record:
                 self._records[page.id] = record
             records.append(self._records[page.id])
@@ -328,7 +341,9 @@ class _Stopwatch:
 
     def __init__(self) -> None:
         self._start = time.perf_counter()
-        self._seconds = dict.fromkeys(("text", "retrieve", "install", "denoise", "context", "decode", "bank"), 0.0)
+        self._seconds = dict.fromkeys(
+            ("text", "retrieve", "install", "denoise", "context", "decode", "bank"), 0.0
+        )
         self._open: list[str] = []
 
     @contextmanager
@@ -374,7 +389,9 @@ def _page_record(page: PageInfo, tier: str, recalled: bool, retrieval: Retrieval
         similarity = round(float(retrieval.similarities[page.chunk_id]), 5)
         value = float(retrieval.scores[page.id])
         score = round(value, 5) if value == value else None
-    return PageRecord(page.id, page.chunk_id, page.first_frame, page.frames, tier, similarity, score, recalled)
+    return PageRecord(
+        page.id, page.chunk_id, page.first_frame, page.frames, tier, similarity, score, recalled
+    )
 
 
 def _recall_record(block: int, name: str, draft: _Draft) -> RecallRecord | None:

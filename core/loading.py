@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from worldattention.core.errors import UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.hsa import HSAParameters
 from worldattention.core.models.checkpoint import cast, fingerprint, load_into, read_json, read_weights
-from worldattention.core.models.text import MiniLMEncoder
+from worldattention.core.models.text import MiniLMEncoder, TextEncoder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
 from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder, PocketStreamingDecoder
 from worldattention.core.models.world import WorldModel
@@ -32,20 +33,28 @@ def open_engine(
     device: str = "auto",
     config: EngineConfig | None = None,
     progress: Progress | None = None,
+    text_encoder: TextEncoder | None = None,
 ) -> Engine:
     """Loads a model and makes an engine over it. Takes seconds: call it in a worker.
+
+    `text_encoder` replaces the model's own, for machines where its package is not installed.
 
     Raises UserError when the model folder is missing, broken or of another kind, or the device is not there.
     """
     report = progress or _silent
-    loaded = load_model(model, device, report)
+    loaded = load_model(model, device, report, text_encoder)
     report("memory", 0.95)
     engine = Engine(loaded, config or EngineConfig())
     report("ready", 1.0)
     return engine
 
 
-def load_model(model: str, device: str = "auto", progress: Progress | None = None) -> WorldModel:
+def load_model(
+    model: str,
+    device: str = "auto",
+    progress: Progress | None = None,
+    text_encoder: TextEncoder | None = None,
+) -> WorldModel:
     """The networks of `model`: 'pocket', or a folder of the same layout (transformer/, autoencoder/)."""
     report = progress or _silent
     where = pick_device(device)
@@ -58,14 +67,14 @@ def load_model(model: str, device: str = "auto", progress: Progress | None = Non
     geometry = POCKET_GEOMETRY
     _check_fit(transformer, geometry, folder)
     report("text encoder", 0.4)
-    text_encoder = MiniLMEncoder(where)
+    encoder = text_encoder or MiniLMEncoder()
     return WorldModel(
         name=model,
         fingerprint=name,
         geometry=geometry,
         transformer=transformer,
         hsa=hsa,
-        text_encoder=text_encoder,
+        text_encoder=encoder,
         new_decoder=lambda: PocketStreamingDecoder(autoencoder, where, dtype),
         device=where,
         dtype=dtype,
@@ -83,7 +92,9 @@ def load_transformer(
         with torch.device("meta"):
             transformer = CausalWanTransformer3DModel.from_config(settings)
     except (TypeError, ValueError) as error:
-        raise UserError(f"{folder / 'config.json'} describes no Wan transformer ({error}): use its own file.") from None
+        raise UserError(
+            f"{folder / 'config.json'} describes no Wan transformer ({error}): use its own file."
+        ) from None
     hsa = _take_hsa(tensors, transformer)
     load_into(transformer, _to_fp32(tensors), "transformer")
     _rebuild_rope(transformer)
@@ -122,10 +133,14 @@ def pick_device(device: str) -> torch.device:
     if wanted.type not in ("cpu", "cuda"):
         raise UserError(f"The device '{device}' is not supported: choose auto, cpu, cuda or cuda:N.")
     if wanted.type == "cuda" and not torch.cuda.is_available():
-        why = "this PyTorch was built without CUDA" if torch.version.cuda is None else "no CUDA device answers"
+        why = (
+            "this PyTorch was built without CUDA" if torch.version.cuda is None else "no CUDA device answers"
+        )
         raise UserError(f"The device '{device}' cannot be used ({why}): choose --device cpu.")
     if wanted.type == "cuda" and wanted.index is not None and wanted.index >= torch.cuda.device_count():
-        raise UserError(f"There is no device '{device}': this machine has {torch.cuda.device_count()} CUDA devices.")
+        raise UserError(
+            f"There is no device '{device}': this machine has {torch.cuda.device_count()} CUDA devices."
+        )
     return wanted
 
 
@@ -142,12 +157,18 @@ def has_native_bf16() -> bool:
     return bool(capable.get("amx_bf16", False) or capable.get("avx512_bf16", False))
 
 
-def _take_hsa(tensors: dict[str, Tensor], model: CausalWanTransformer3DModel) -> tuple[HSAParameters | None, ...]:
+def _take_hsa(
+    tensors: dict[str, Tensor], model: CausalWanTransformer3DModel
+) -> tuple[HSAParameters | None, ...]:
     """Moves `blocks.N.attn1.hsa.*` out of `tensors` into modules, one a layer."""
     layers: list[HSAParameters | None] = []
     for index in range(len(model.blocks)):
         prefix = f"blocks.{index}.attn1.hsa."
-        own = {key.removeprefix(prefix): tensors.pop(key).float() for key in list(tensors) if key.startswith(prefix)}
+        own = {
+            key.removeprefix(prefix): tensors.pop(key).float()
+            for key in list(tensors)
+            if key.startswith(prefix)
+        }
         if not own:
             layers.append(None)
             continue
@@ -170,11 +191,15 @@ def _load_autoencoder(folder: Path) -> PocketAutoencoder:
     kind = settings.get("_class_name")
     if kind != "PocketAutoencoder":
         raise UserError(f"The autoencoder '{kind}' in {folder} is not supported: use the pocket world's.")
-    sizes = {key: tuple(v) if isinstance(v, list) else v for key, v in settings.items() if not key.startswith("_")}
+    sizes: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in settings.items() if not key.startswith("_")
+    }
     try:
         autoencoder = PocketAutoencoder(AutoencoderConfig(**sizes))
     except TypeError as error:
-        raise UserError(f"{folder / 'config.json'} has an unknown entry ({error}): use its own file.") from None
+        raise UserError(
+            f"{folder / 'config.json'} has an unknown entry ({error}): use its own file."
+        ) from None
     load_into(autoencoder, _to_fp32(read_weights(folder)), "autoencoder")
     return autoencoder.eval().requires_grad_(False)
 
@@ -189,7 +214,9 @@ def _check_fit(transformer: CausalWanTransformer3DModel, geometry: Geometry, fol
 
 def _to_fp32(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights are stored in fp16; counters stay whole numbers."""
-    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+    return {
+        name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()
+    }
 
 
 def _silent(stage: str, share: float) -> None:

@@ -8,21 +8,12 @@ import torch
 from torch import Tensor
 
 from worldattention.core.config import CacheConfig, EngineConfig
-from worldattention.core.hkv import (
-    FrameRing,
-    KVBank,
-    KVShape,
-    PageData,
-    PageInfo,
-    Recall,
-    Retrieval,
-    Window,
-    WindowPlan,
-    kept_frames,
-    open_store,
-    plan_window,
-    plan_window_authors,
-)
+from worldattention.core.hkv.bank import KVBank, Recall
+from worldattention.core.hkv.page import KVShape, PageData, PageInfo
+from worldattention.core.hkv.retrieval import Retrieval
+from worldattention.core.hkv.ring import FrameRing
+from worldattention.core.hkv.store import open_store
+from worldattention.core.hkv.window import Window, WindowPlan, kept_frames, plan_window, plan_window_authors
 from worldattention.core.models.world import WorldModel
 from worldattention.kernels import ops
 from worldattention.kernels.reference.rope import rotary_table, spatial_table
@@ -39,7 +30,9 @@ class Recalled:
 class WorldMemory:
     """Ring, bank and window of one world."""
 
-    def __init__(self, model: WorldModel, config: EngineConfig, bank: KVBank, ring: FrameRing, window: Window) -> None:
+    def __init__(
+        self, model: WorldModel, config: EngineConfig, bank: KVBank, ring: FrameRing, window: Window
+    ) -> None:
         self._model = model
         self.config = config
         self.bank = bank

@@ -127,7 +127,9 @@ def telemetry_from_json(line: str) -> BlockTelemetry:
         record["tiers"] = tuple(TierUsage(**tier) for tier in record["tiers"])
         record["notices"] = tuple(record["notices"])
         if record["recall"] is not None:
-            recall = {key: tuple(v) if isinstance(v, list) else v for key, v in record["recall"].items()}
+            recall: dict[str, Any] = {
+                key: tuple(v) if isinstance(v, list) else v for key, v in record["recall"].items()
+            }
             record["recall"] = RecallRecord(**recall)
         return BlockTelemetry(**record)
     except (KeyError, TypeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -71,7 +72,12 @@ class Timeline:
         return Timeline(tuple(event for event in self.events if event.id != event_id))
 
     def change(
-        self, event_id: int, *, start: float | None = None, end: float | None = None, prompt: str | None = None
+        self,
+        event_id: int,
+        *,
+        start: float | None = None,
+        end: float | None = None,
+        prompt: str | None = None,
     ) -> Timeline:
         """With that event moved, resized or re-worded. Raises KeyError, or UserError when it is bad or overlaps."""
         event = self.get(event_id)
@@ -111,7 +117,9 @@ def make_timeline(events: Iterable[Event]) -> Timeline:
     seen: set[int] = set()
     for event in ordered:
         if not (math.isfinite(event.start) and math.isfinite(event.end)):
-            raise UserError(f"Event {event.id} has a time that is no number: give its start and end in seconds.")
+            raise UserError(
+                f"Event {event.id} has a time that is no number: give its start and end in seconds."
+            )
         if event.start < 0:
             raise UserError(f"Event {event.id} starts before 0 s: move it to 0 or later.")
         if event.end <= event.start:
@@ -120,7 +128,7 @@ def make_timeline(events: Iterable[Event]) -> Timeline:
             raise UserError(f"Two events share the id {event.id}: give each event an id of its own.")
         seen.add(event.id)
         check_prompt(event.prompt)
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in itertools.pairwise(ordered):
         if after.start < before.end:
             raise UserError(f"Events {before.id} and {after.id} overlap: move one so that they do not.")
     return Timeline(tuple(ordered))

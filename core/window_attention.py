@@ -8,7 +8,14 @@ import torch
 from torch import Tensor
 
 from worldattention.core.config import AttentionConfig
-from worldattention.core.hsa import AttentionWindow, HeadStatistics, HSAParameters, attend, build_window, update_tail
+from worldattention.core.hsa import (
+    AttentionWindow,
+    HeadStatistics,
+    HSAParameters,
+    attend,
+    build_window,
+    update_tail,
+)
 from worldattention.kernels import ops
 
 
@@ -48,7 +55,9 @@ class WindowAttention:
             self._clean.append((k[0], v[0]))
         window, parameters = self._windows[layer], self._parameters[layer]
         update_tail(window, ops.rotate(k, *self._rotary), v, parameters)
-        out, statistics = attend(ops.rotate(q, *self._rotary), window, parameters, self.config, self.config.mode)
+        out, statistics = attend(
+            ops.rotate(q, *self._rotary), window, parameters, self.config, self.config.mode
+        )
         self._statistics.append(statistics)
         return out
 

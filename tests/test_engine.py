@@ -7,15 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from worldattention.core.config import ATTENTION_MODES, RETRIEVAL_POLICIES, EngineConfig, preset_config, with_choices
+
+from tests.toy import LAYERS, toy_config, toy_engine, toy_model
+from worldattention.core.config import (
+    ATTENTION_MODES,
+    RETRIEVAL_POLICIES,
+    EngineConfig,
+    preset_config,
+    with_choices,
+)
 from worldattention.core.engine import Engine
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.sampler import block_noise, shifted_timesteps
 from worldattention.core.session import Session
 from worldattention.core.telemetry import BlockResult, telemetry_from_json
 from worldattention.core.timeline import Timeline
-
-from tests.toy import LAYERS, toy_config, toy_engine, toy_model
 
 HOUSE = "a red house by the sea"
 TOWER = "tall tower under snow tonight"

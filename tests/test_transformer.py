@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from diffusers import WanTransformer3DModel
 from torch import Tensor
+
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
 
 TINY = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import torch
+
 from worldattention.core.config import CacheConfig, EngineConfig, SamplerConfig
 from worldattention.core.engine import Engine
 from worldattention.core.geometry import Geometry

@@ -24,7 +24,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise UserError(f"The model file {path} is missing: install the model again.") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"The model file {path} cannot be read ({_short(error)}): install it again.") from None
+        raise UserError(
+            f"The model file {path} cannot be read ({_short(error)}): install it again."
+        ) from None
     if not isinstance(value, dict):
         raise UserError(f"The model file {path} is no JSON object: install the model again.")
     return value
@@ -42,7 +44,9 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     for path in files:
         for name, tensor in _read_file(path).items():
             if name in tensors:
-                raise UserError(f"The weight file {path} repeats '{name}' of another file: remove the extra file.")
+                raise UserError(
+                    f"The weight file {path} repeats '{name}' of another file: remove the extra file."
+                )
             tensors[name] = tensor
     return tensors
 
@@ -64,11 +68,19 @@ def load_into(module: nn.Module, tensors: dict[str, Tensor], what: str) -> None:
     """
     expected = module.state_dict()
     missing, unexpected = sorted(expected.keys() - tensors.keys()), sorted(tensors.keys() - expected.keys())
-    shapes = [name for name in expected.keys() & tensors.keys() if expected[name].shape != tensors[name].shape]
-    for problem, names in (("lack", missing), ("have unknown", unexpected), ("have another shape of", shapes)):
+    shapes = [
+        name for name in expected.keys() & tensors.keys() if expected[name].shape != tensors[name].shape
+    ]
+    for problem, names in (
+        ("lack", missing),
+        ("have unknown", unexpected),
+        ("have another shape of", shapes),
+    ):
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            raise UserError(f"The {what} weights {problem} {', '.join(names[:3])}{more}: use the matching files.")
+            raise UserError(
+                f"The {what} weights {problem} {', '.join(names[:3])}{more}: use the matching files."
+            )
     module.load_state_dict(tensors, strict=True, assign=True)
 
 
@@ -86,7 +98,9 @@ def _read_file(path: Path) -> dict[str, Tensor]:
     try:
         with path.open("rb") as stream:
             if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
-                raise UserError(f"The weight file {path} is only a Git LFS pointer: run 'git lfs pull' to fetch it.")
+                raise UserError(
+                    f"The weight file {path} is only a Git LFS pointer: run 'git lfs pull' to fetch it."
+                )
         with safe_open(path, framework="pt") as stream:
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError) as error:

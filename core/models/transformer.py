@@ -155,7 +155,9 @@ def run_block(
     grouped = _gated_add(grouped, block.attn1.to_out[0](out).unflatten(1, (groups, -1)), gate)
     hidden = grouped.flatten(1, 2)
 
-    normed = F.layer_norm(hidden, hidden.shape[-1:], block.norm2.weight, block.norm2.bias, eps)
+    normed = F.layer_norm(
+        hidden.float(), hidden.shape[-1:], block.norm2.weight.float(), block.norm2.bias.float(), eps
+    )
     hidden = hidden + _cross_attention(block.attn2, normed.to(hidden.dtype), text, frame_text)
 
     grouped = hidden.unflatten(1, (groups, -1))
@@ -189,7 +191,7 @@ def _modulate(hidden: Tensor, shift: Tensor, scale: Tensor, eps: float) -> Tenso
     if (
         shift.shape[0] == shift.shape[1] == 1
     ):  # one timestep for all: scale and shift are the norm's own weights
-        return F.layer_norm(hidden, hidden.shape[-1:], scale[0, 0], shift[0, 0], eps).to(hidden.dtype)
+        return F.layer_norm(hidden.float(), hidden.shape[-1:], scale[0, 0], shift[0, 0], eps).to(hidden.dtype)
     normed = F.layer_norm(hidden.float(), hidden.shape[-1:], eps=eps)
     return (normed * scale[:, :, None] + shift[:, :, None]).to(hidden.dtype)
 
