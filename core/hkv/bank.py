@@ -200,18 +200,16 @@ class KVBank:
         return max(0, self.config.budget_frames - self.config.sink_frames - self.config.min_recent_frames)
 
     def recall(self, page_ids: Sequence[int]) -> Recall:
-        """Pin pages and lift them to the highest tier; a page whose data is gone is counted and missed."""
-        recall = Recall({}, (), self._store, [])
-        missed: list[int] = []
-        for page in page_ids:
-            data = self._store.acquire(self._handles[page])
-            if data is None:
-                missed.append(page)
-            else:
-                recall.pages[page] = PageData(self.pages[page], data.keys, data.values)
-                recall._handles.append(self._handles[page])
-        recall.missed = tuple(missed)
-        return recall
+        """Pin pages (each id once) and lift them to the highest tier; one whose data is gone is missed."""
+        handles = [self._handles[page] for page in page_ids]
+        found = dict(zip(page_ids, self._store.acquire(handles), strict=True))
+        pages = {
+            page: PageData(self.pages[page], data.keys, data.values)
+            for page, data in found.items()
+            if data is not None
+        }
+        missed = tuple(page for page in page_ids if page not in pages)
+        return Recall(pages, missed, self._store, [self._handles[page] for page in pages])
 
     def page(self, page_id: int) -> PageInfo:
         """What is known of a page."""

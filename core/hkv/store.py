@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import torch
 
 from worldattention.core.config import CacheConfig
+from worldattention.core.hkv.disk import DiskTier
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
+from worldattention.core.hkv.session import default_folder
 from worldattention.core.hkv.tiers import PoolTier, Tier
 from worldattention.core.telemetry import TierUsage
 
@@ -59,14 +61,21 @@ class TieredStore:
         self._place(handle, data, 0)
         return handle
 
-    def acquire(self, handle: int) -> PageData | None:
-        """Pin a page and return it; None (and no pin) where its data is gone."""
+    def acquire(self, handles: Sequence[int]) -> list[PageData | None]:
+        """Pin pages and return them; None (and no pin) for one whose data is gone."""
         self._sweep()
-        entry = self._entries[handle]
-        if entry.tier is None:
+        for handle in handles:  # first all of them, so that none has to make way for another
+            self._entries[handle].pins += 1
+        found = [self._fetch(handle) for handle in handles]
+        for handle, data in zip(handles, found, strict=True):
+            self._entries[handle].pins -= data is None
+        return found
+
+    def _fetch(self, handle: int) -> PageData | None:
+        level = self._entries[handle].tier
+        if level is None:
             self._counters[-1].misses += 1
             return None
-        level = entry.tier
         data = self._tiers[level].read(handle)
         if data is None:
             self._counters[level].misses += 1
@@ -74,11 +83,10 @@ class TieredStore:
             return None
         self._counters[level].hits += 1
         self._counters[level].read_bytes += _bytes(data)
-        entry.pins += 1
         return self._lift(handle, data)
 
     def release_pin(self, handle: int) -> None:
-        """Undo one `acquire`."""
+        """Undo the pin of one acquired page."""
         self._entries[handle].pins -= 1
 
     def retain(self, handle: int) -> None:
@@ -154,7 +162,8 @@ class TieredStore:
         entry = self._entries[handle]
         level = entry.tier
         assert level is not None
-        target = next((up for up in range(level) if self._can_take(up, entry.info)), None)
+        swap = self._tiers[level].active  # else what makes way above would have nowhere to go
+        target = next((up for up in range(level) if self._can_take(up, entry.info, swap)), None)
         if target is None:
             self._used[level].move_to_end(handle)
             return data
@@ -172,11 +181,11 @@ class TieredStore:
         self._tiers[level].free(handle)
         del self._used[level][handle]
 
-    def _can_take(self, level: int, info: PageInfo) -> bool:
+    def _can_take(self, level: int, info: PageInfo, evict: bool) -> bool:
         tier = self._tiers[level]
-        return tier.active and (
-            tier.has_room(info) or (tier.could_hold(info) and self._victim(level) is not None)
-        )
+        if not tier.active or not tier.could_hold(info):
+            return False
+        return tier.has_room(info) or (evict and self._victim(level) is not None)
 
     def _place(self, handle: int, data: PageData, level: int) -> None:
         """Write a page to the first tier from `level` down that has or can make room; else drop it."""
@@ -246,13 +255,19 @@ def _bytes(data: PageData) -> int:
     return data.keys.nbytes + data.values.nbytes
 
 
-def open_store(config: CacheConfig, shape: KVShape, device: torch.device | str = "cpu") -> TieredStore:
-    """The tiers of a configuration; quotas as `quotas.fit_quotas` returned them."""
+def open_store(
+    config: CacheConfig, shape: KVShape, device: torch.device | str = "cpu", fingerprint: str = ""
+) -> TieredStore:
+    """The tiers of a configuration; quotas as `quotas.fit_quotas` returned them.
+
+    `fingerprint` names the model, so that its page files are never taken for another's.
+    """
     frames = config.page_frames
     on_gpu = torch.device(device).type == "cuda"
     return TieredStore(
         [
             PoolTier("device", shape, frames, config.device_quota_bytes, device),
             PoolTier("dram", shape, frames, config.dram_quota_bytes, "cpu", pinned=on_gpu),
+            DiskTier(shape, fingerprint, config.disk_quota_bytes, config.folder or default_folder()),
         ]
     )

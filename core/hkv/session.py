@@ -1,0 +1,118 @@
+"""Cache sessions: one random, private, locked folder per process, and the removal of dead ones.
+
+A folder is ours when it carries the marker file, and dead when its lock is free. The lock is taken before
+the marker is written, so a session that is being made is never mistaken for a dead one.
+"""
+
+import contextlib
+import os
+import secrets
+import sys
+from pathlib import Path
+from types import TracebackType
+
+import platformdirs
+
+MARKER = "worldattention-session"
+_MARKER_TEXT = "worldattention page cache, version 1\n"
+_LOCK = "lock"
+_PREFIX = "session-"
+
+
+def default_folder() -> Path:
+    """The platform's cache folder for pages."""
+    return Path(platformdirs.user_cache_dir("worldattention", appauthor=False)) / "pages"
+
+
+class CacheSession:
+    """A folder `session-<random>` (0700) under the cache folder, locked until `close`.
+
+    Raises:
+        OSError: the folder cannot be made.
+    """
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.id = secrets.token_bytes(16)
+        self.folder = root / f"{_PREFIX}{self.id.hex()}"
+        self.folder.mkdir(mode=0o700)
+        self._lock = _try_lock(self.folder / _LOCK, create=True)
+        if self._lock is None:
+            raise OSError(f"cannot lock {self.folder}")
+        (self.folder / MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
+
+    def page_path(self, handle: int) -> Path:
+        """Where a page's file lies."""
+        return self.folder / f"{handle:08d}.page"
+
+    def close(self) -> None:
+        """Remove the folder with all its pages and free the lock; may be called twice."""
+        if self._lock is not None:
+            _remove(self.folder, self._lock)
+            self._lock = None
+
+    def __enter__(self) -> "CacheSession":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def remove_dead_sessions(root: Path) -> int:
+    """Remove the sessions under `root` that carry our marker and whose lock is free; returns how many."""
+    removed = 0
+    with contextlib.suppress(OSError):
+        for folder in sorted(root.glob(f"{_PREFIX}*")):
+            if folder.is_symlink() or not folder.is_dir() or not _is_marked(folder):
+                continue
+            lock = _try_lock(folder / _LOCK, create=False)
+            if lock is not None:
+                _remove(folder, lock)
+                removed += 1
+    return removed
+
+
+def _is_marked(folder: Path) -> bool:
+    marker = folder / MARKER
+    try:
+        return not marker.is_symlink() and marker.read_bytes() == _MARKER_TEXT.encode()
+    except OSError:
+        return False
+
+
+def _remove(folder: Path, lock: int) -> None:
+    """Delete our own files of a locked session, the marker last, then the folder if nothing else is in it."""
+    for pattern in ("*.page", "*.tmp", _LOCK, MARKER):
+        for path in folder.glob(pattern):
+            with contextlib.suppress(OSError):
+                if path.name == _LOCK and sys.platform == "win32":
+                    os.close(lock)  # an open file cannot be deleted there
+                path.unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    with contextlib.suppress(OSError):
+        os.close(lock)
+
+
+def _try_lock(path: Path, create: bool) -> int | None:
+    """An open descriptor that holds the lock file exclusively, or None where another process does."""
+    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(path, flags | (os.O_CREAT | os.O_EXCL if create else 0), 0o600)
+    except OSError:
+        return None
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor

@@ -1,0 +1,121 @@
+"""Amounts of memory as people type them, and the check against the machine."""
+
+from dataclasses import replace
+
+import psutil
+import pytest
+import torch
+
+from worldattention.core.config import CacheConfig
+from worldattention.core.errors import UserError
+from worldattention.core.hkv.page import KVShape, PageInfo
+from worldattention.core.hkv.quotas import fit_quotas, format_bytes, parse_bytes
+from worldattention.core.hkv.tiers import PoolTier
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("0", 0),
+        ("123", 123),
+        ("4GB", 4_000_000_000),
+        (" 4 gb ", 4_000_000_000),
+        ("512MiB", 512 * 1024**2),
+        ("1.5G", 1_500_000_000),
+        ("1,5 GB", 1_500_000_000),
+        ("2TiB", 2 * 1024**4),
+        ("7B", 7),
+        ("1k", 1000),
+    ],
+)
+def test_amounts(text, amount):
+    assert parse_bytes(text) == amount
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "GB",
+        "-1",
+        "-4GB",
+        "4XB",
+        "nan",
+        "inf",
+        "1e9",
+        "4 GB 2",
+        "1.2.3GB",
+        "٤GB",
+        "4\0GB",
+        "9" * 400,
+        "2000PB",
+    ],
+)
+def test_nonsense_is_refused_in_one_sentence(text):
+    with pytest.raises(UserError, match="write it like") as error:
+        parse_bytes(text)
+    assert len(str(error.value)) < 150
+
+
+def test_figures_for_people():
+    assert [format_bytes(n) for n in (0, 999, 2_300_000_000, 512_000_000, 1500)] == [
+        "0 bytes", "999 bytes", "2.3 GB", "512 MB", "1.5 kB",
+    ]  # fmt: skip
+
+
+def test_quotas_against_the_machine(tmp_path):
+    folder = tmp_path / "not" / "yet"
+    small = CacheConfig(device_quota_bytes=1000, dram_quota_bytes=1000, disk_quota_bytes=1000)
+    assert fit_quotas(small, "cpu", folder, asked=("device", "dram", "disk")) == (small, ())
+    memory = psutil.virtual_memory().total
+    for name in ("device", "dram", "disk"):
+        huge = replace(small, **{f"{name}_quota_bytes": 2**60})
+        fitted, warnings = fit_quotas(huge, "cpu", folder)
+        assert warnings == ()
+        assert 0 < getattr(fitted, f"{name}_quota_bytes") < 2**50
+        with pytest.raises(UserError, match="negative"):
+            fit_quotas(replace(small, **{f"{name}_quota_bytes": -1}), "cpu", folder)
+        if name == "dram":
+            kept, warnings = fit_quotas(huge, "cpu", folder, asked=("dram",))
+            assert kept == huge
+            assert len(warnings) == 1
+            assert "--dram-quota" in warnings[0]
+        else:
+            with pytest.raises(UserError, match=f"--{name}-quota"):
+                fit_quotas(huge, "cpu", folder, asked=(name,))
+    assert (
+        fit_quotas(replace(small, dram_quota_bytes=memory + 1), "cpu", folder)[0].dram_quota_bytes
+        == memory // 2
+    )
+
+
+def test_a_pool_grows_in_slabs_up_to_its_quota():
+    shape = KVShape(2, 2, 1, 4, torch.float32)
+    page_bytes = 8 * shape.frame_bytes()
+    pool = PoolTier("device", shape, 8, 19 * page_bytes + 5, "cpu")
+    info = PageInfo(0, 0, 8, 0, 0)
+    assert pool._slots == []
+    sizes = []
+    while pool.has_room(info):
+        pool._free.pop()
+        sizes.append(len(pool._slots))
+    assert (len(sizes), sorted(set(sizes))) == (19, [8, 16, 19])
+
+
+def test_a_machine_without_the_memory_stops_the_pool_with_one_notice(monkeypatch):
+    shape = KVShape(2, 2, 1, 4, torch.float32)
+    pool = PoolTier("dram", shape, 8, 100 * 8 * shape.frame_bytes(), "cpu")
+    info = PageInfo(0, 0, 8, 0, 0)
+    assert pool.has_room(info)
+
+    def empty(*args, **kwargs):
+        raise torch.OutOfMemoryError("no")
+
+    monkeypatch.setattr(torch, "empty", empty)
+    pool._free.clear()
+    assert not pool.has_room(info)
+    assert not pool.has_room(info)
+    (notice,) = pool.take_notices()
+    assert "dram" in notice
+    assert pool.take_notices() == []
