@@ -1,0 +1,1 @@
+"""Measurements: recall, drift, and the statistics they are reported with."""
