@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from worldattention.core.config import ATTENTION_MODES, PRESETS, RETRIEVAL_POLICIES
+from worldattention.core.errors import UserError
+from worldattention.core.units import parse_bytes
 
 if TYPE_CHECKING:
     from worldattention.core.config import EngineConfig
+    from worldattention.core.engine import Engine
     from worldattention.core.project import ProjectSettings
-
-_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,17 @@ class Options:
         if self.disk_quota_bytes is not None:
             cache = replace(cache, disk_quota_bytes=self.disk_quota_bytes)
         return replace(config, cache=cache)
+
+
+def open_engine(
+    options: Options,
+    settings: ProjectSettings,
+    progress: Callable[[str, float], None] | None = None,
+) -> Engine:
+    """The engine that the options ask for; takes seconds. Raises UserError."""
+    from worldattention.core.loading import open_engine
+
+    return open_engine(options.model, options.device, options.engine_config(settings), progress)
 
 
 class Parser(argparse.ArgumentParser):
@@ -137,14 +149,11 @@ def positive(text: str) -> int:
 
 
 def size(text: str) -> int:
-    """Bytes: 1500000, 500M, 2G, 2GiB, 1.5 GB (units are powers of 1024)."""
-    found = re.fullmatch(r"([0-9]{1,15}(?:[.,][0-9]{1,6})?) ?([kmgt]?)(?:i?b)?", text.strip().lower())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no size, as 500M or 2G")
-    value = float(found[1].replace(",", ".")) * 1024 ** _UNITS[found[2]]
-    if value >= 1 << 63:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is more than any machine has")
-    return int(value)
+    """Bytes, as `units.parse_bytes` reads them."""
+    try:
+        return parse_bytes(text)
+    except UserError as error:
+        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
 
 
 def _number(text: str) -> float:

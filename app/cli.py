@@ -1,0 +1,88 @@
+"""The `worldattention` command: finds the sub-command, and turns every failure into one sentence.
+
+Start-up is quick because each command imports what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import sys
+import traceback
+from collections.abc import Sequence
+
+from worldattention import __version__
+from worldattention.app.commandline import console
+from worldattention.app.commandline.options import Parser, common_options, set_up_logging, take_common
+from worldattention.core.errors import Cancelled, UserError
+
+COMMANDS = ("render",)
+PROGRAM = "worldattention"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line. Returns 0 when done, 1 when it failed, 2 when it was used wrongly."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    try:
+        status = _run(arguments)
+        console.flush()
+        return status
+    except SystemExit as end:  # argparse
+        return end.code if isinstance(end.code, int) else 1
+    except BrokenPipeError:
+        console.abandon_stdout()
+        return 1
+    except (Cancelled, KeyboardInterrupt):
+        return _failed("Stopped, as you asked; nothing half-made was left.", debug)
+    except UserError as error:
+        return _failed(str(error), debug)
+    except Exception as error:
+        logging.getLogger(__name__).debug("unexpected failure", exc_info=True)
+        return _failed(_explain(error), debug)
+
+
+def _run(arguments: list[str]) -> int:
+    name = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    module = importlib.import_module(f"worldattention.app.commandline.{name or 'window'}")
+    parser = _command_parser(name) if name else _window_parser()
+    module.add_arguments(parser)
+    parsed = parser.parse_args(arguments[1:] if name else arguments)
+    options = take_common(parsed)
+    set_up_logging(options.debug)
+    return int(module.run(parsed, options))
+
+
+def _command_parser(name: str) -> argparse.ArgumentParser:
+    return Parser(prog=f"{PROGRAM} {name}", parents=[common_options()], allow_abbrev=False)
+
+
+def _window_parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog=PROGRAM,
+        description="Opens the playground: a video world that remembers.",
+        epilog="Other commands: " + ", ".join(COMMANDS) + f". `{PROGRAM} COMMAND --help` says more.",
+        parents=[common_options()],
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    return parser
+
+
+def _failed(sentence: str, debug: bool) -> int:
+    if debug:
+        console.note(traceback.format_exc().rstrip())
+    console.note(f"{PROGRAM}: {sentence}")
+    return 1
+
+
+def _explain(error: Exception) -> str:
+    text = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    if isinstance(error, MemoryError) or "OutOfMemoryError" in text or "can't allocate memory" in str(error):
+        return "There is not enough memory: close other programs, or choose smaller quotas."
+    return f"Something went wrong that should not ({text}): run it again with --debug to see where."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""`worldattention [PROJECT]`: the window."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from worldattention.app.commandline.options import Options, positive
+from worldattention.core.errors import UserError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the window."""
+    parser.add_argument("project", nargs="?", type=Path, metavar="PROJECT", help="a .world file to open")
+    parser.add_argument("--screenshot", type=Path, metavar="PNG", help="save a picture of the window and end")
+    parser.add_argument(
+        "--after-blocks", type=positive, default=8, metavar="N", help="blocks before the screenshot"
+    )
+
+
+def run(arguments: argparse.Namespace, options: Options) -> int:
+    """Opens the window and stays until it is closed. Raises UserError."""
+    from worldattention.core.files import check_target
+    from worldattention.core.project import load_project
+
+    if arguments.project is not None:
+        load_project(arguments.project)  # a bad one is answered here, before a window appears
+    if arguments.screenshot is not None:
+        if arguments.screenshot.suffix.lower() != ".png":
+            raise UserError(
+                f"The screenshot cannot be written to '{arguments.screenshot}': end it with .png."
+            )
+        check_target(arguments.screenshot, "the screenshot")
+    _choose_platform(arguments.screenshot is not None)
+    try:
+        window = importlib.import_module("worldattention.app.window_entry")  # the only door to Qt
+    except ImportError as error:
+        if error.name is None or error.name.startswith(("PySide6", "shiboken6", "pyqtgraph")):
+            raise UserError(
+                f"The window's toolkit, Qt, cannot be loaded ({error}): `worldattention doctor` says what to "
+                "install, and `worldattention render` works without it."
+            ) from error
+        raise
+    return int(window.run_window(arguments.project, options, arguments.screenshot, arguments.after_blocks))
+
+
+def _choose_platform(offscreen_will_do: bool) -> None:
+    """Raises UserError when there is no display and one is needed."""
+    if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
+        return
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        return
+    if not offscreen_will_do:
+        raise UserError(
+            "There is no display for the window: render to a video instead, with "
+            "`worldattention render PROJECT -o OUT.mp4`."
+        )
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"

@@ -1,0 +1,443 @@
+"""The command line: every bad input in one sentence, exit codes, what is left behind, and what is imported."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes_cli import FakeEngine
+from tests.toy import toy_model
+from worldattention.app.cli import main
+from worldattention.app.commandline import options as options_module
+from worldattention.app.commandline.options import Options, size
+from worldattention.core import loading
+from worldattention.core.config import preset_config
+from worldattention.core.engine import Engine
+from worldattention.core.errors import Cancelled
+from worldattention.core.project import Project, ProjectSettings, save_project
+from worldattention.core.telemetry import telemetry_from_json
+from worldattention.core.timeline import Event, make_timeline
+
+RUN = [sys.executable, "-m", "worldattention.app.cli"]
+
+
+@pytest.fixture
+def world(tmp_path) -> Path:
+    path = tmp_path / "한글 폴더 ñ" / "w.world"
+    path.parent.mkdir()
+    timeline = make_timeline(
+        [Event(1, 0.0, 1.0, "a dog 🎈"), Event(2, 1.0, 2.0, "שלום עולם"), Event(3, 2.0, 3.5, "a dog 🎈")]
+    )
+    save_project(Project("Wörld", None, timeline, ProjectSettings(seed=4)), path)
+    return path
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """The command line with a toy model of random weights in place of the installed one."""
+    opened: list[Engine] = []
+
+    def open_toy(model, device, config, progress=None):
+        engine = Engine(toy_model(), config)
+        opened.append(engine)
+        return engine
+
+    monkeypatch.setattr(loading, "open_engine", open_toy)
+    return opened
+
+
+def failure(capsys, arguments) -> str:
+    """Runs, expects exit code 1 and one sentence on stderr, and returns it."""
+    assert main([str(argument) for argument in arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.strip().splitlines()
+    assert len(lines) == 1, captured.err
+    assert lines[0].startswith("worldattention: ")
+    assert lines[0].endswith(".")
+    return lines[0]
+
+
+def tree(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_render_makes_the_video_and_says_so_in_json(toy, world, capsys):
+    out, log = world.parent / "v.mp4", world.parent / "t.jsonl"
+    command = ["render", str(world), "-o", str(out), "--telemetry", str(log), "--json"]
+    assert main([*command, "--attention", "sparse", "--retrieval", "recent"]) == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out.splitlines()[-1])
+    assert result["frames"] == 56
+    assert result["seconds"] == 3.5
+    assert set(result) >= {"frames", "fps", "seconds", "load_s", "first_block_ms", "device", "backend"}
+    assert 0 < result["density"] <= 1
+    assert set(result["bytes"]) >= {"device", "dram"}
+    records = [telemetry_from_json(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert len(records) == 5
+    assert {(record.attention, record.retrieval, record.seed) for record in records} == {
+        ("sparse", "recent", 4)
+    }
+    assert out.stat().st_size > 1000
+    assert tree(world.parent) == ["t.jsonl", "v.mp4", "w.world"]
+
+
+def test_render_to_null_encodes_nothing_and_needs_no_ffmpeg(toy, world, capsys, monkeypatch):
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", "/nowhere")
+    assert main(["render", str(world), "-o", "null", "--seconds", "0,5"]) == 0
+    assert "8 frames (0.50 s)" in capsys.readouterr().out
+    assert tree(world.parent) == ["w.world"]
+
+
+def test_slow_machines_are_told(monkeypatch, world, capsys):
+    engine = FakeEngine(on_step=lambda block: time.sleep(1.0))
+    monkeypatch.setattr(loading, "open_engine", lambda *arguments: engine)
+    assert main(["render", str(world), "-o", "null", "--seconds", "0.5"]) == 0
+    assert "slower than real time" in capsys.readouterr().err
+    assert engine.closed
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, Cancelled])
+def test_a_stopped_render_leaves_nothing(monkeypatch, world, capsys, stop):
+    def interrupt(block):
+        if block == 2:
+            raise stop
+
+    engine = FakeEngine(on_step=interrupt)
+    monkeypatch.setattr(loading, "open_engine", lambda *arguments: engine)
+    assert main(["render", str(world), "-o", str(world.parent / "v.mp4")]) == 1
+    assert "Stopped" in capsys.readouterr().err
+    assert tree(world.parent) == ["w.world"]
+    assert engine.closed
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_within_one_denoising_step(monkeypatch, world, capsys, number):
+    engine = FakeEngine(on_step=lambda block: os.kill(os.getpid(), number) if block == 1 else None)
+    monkeypatch.setattr(loading, "open_engine", lambda *arguments: engine)
+    before = signal.getsignal(number)
+    assert main(["render", str(world), "-o", str(world.parent / "v.mp4")]) == 1
+    assert engine.denoise_steps == 5
+    assert "Stopped" in capsys.readouterr().err
+    assert tree(world.parent) == ["w.world"]
+    assert signal.getsignal(number) == before
+
+
+def test_an_unexpected_error_is_one_sentence_and_debug_shows_where(monkeypatch, world, capsys):
+    def fail(block):
+        raise RuntimeError("tensor\nsizes")
+
+    monkeypatch.setattr(loading, "open_engine", lambda *arguments: FakeEngine(on_step=fail))
+    assert main(["render", str(world), "-o", "null"]) == 1
+    assert "Traceback" not in (text := capsys.readouterr().err)
+    assert "--debug" in text
+    assert main(["render", str(world), "-o", "null", "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ...")]
+)
+def test_out_of_memory_is_said_plainly(monkeypatch, world, capsys, error):
+    def fail(block):
+        raise error
+
+    monkeypatch.setattr(loading, "open_engine", lambda *arguments: FakeEngine(on_step=fail))
+    assert main(["render", str(world), "-o", "null"]) == 1
+    assert "not enough memory" in capsys.readouterr().err
+
+
+USAGE = [
+    ["render"],
+    ["render", "x.world"],
+    ["render", "x.world", "-o"],
+    ["render", "x.world", "-o", "null", "--attention", "magic"],
+    ["render", "x.world", "-o", "null", "--retrieval", ""],
+    ["render", "x.world", "-o", "null", "--preset", "Authors"],
+    ["render", "x.world", "-o", "null", "--density", "0"],
+    ["render", "x.world", "-o", "null", "--density", "1.5"],
+    ["render", "x.world", "-o", "null", "--density", "nan"],
+    ["render", "x.world", "-o", "null", "--seed", "-1"],
+    ["render", "x.world", "-o", "null", "--seed", "1.5"],
+    ["render", "x.world", "-o", "null", "--seed", "9" * 40],
+    ["render", "x.world", "-o", "null", "--seconds", "nan"],
+    ["render", "x.world", "-o", "null", "--seconds", "inf"],
+    ["render", "x.world", "-o", "null", "--seconds", "-3"],
+    ["render", "x.world", "-o", "null", "--seconds", "0"],
+    ["render", "x.world", "-o", "null", "--seconds", "ten"],
+    ["render", "x.world", "-o", "null", "--dram-quota", "lots"],
+    ["render", "x.world", "-o", "null", "--disk-quota", "-1G"],
+    ["render", "x.world", "-o", "null", "--disk-quota", "9" * 15 + "T"],
+    ["render", "x.world", "-o", "null", "--unknown"],
+    ["render", "x.world", "-o", "null", "--sec", "3"],
+    ["x.world", "y.world"],
+    ["x.world", "--after-blocks", "0"],
+    ["--attention"],
+]
+
+
+@pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
+def test_wrong_usage_is_one_sentence_and_exit_code_2(capsys, arguments):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.strip().splitlines()) == 1
+    assert "--help" in captured.err
+
+
+@pytest.mark.parametrize("command", [["render"], []], ids=["render", "window"])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.world", None, "no such file"),
+        ("folder.world", "folder", "is a folder"),
+        ("broken.world", '{"format"', "broken at line 1"),
+        ("foreign.world", '{"kdenlive": 1}', "no WorldAttention project"),
+        ("video.world", "\0\0\0 ftypisom", "broken"),
+        ("huge.world", "huge", "take another"),
+    ],
+)
+def test_bad_projects(tmp_path, capsys, command, name, content, message):
+    path = tmp_path / name
+    if content == "folder":
+        path.mkdir()
+    elif content == "huge":
+        with path.open("wb") as file:
+            file.truncate(1 << 30)
+    elif content is not None:
+        path.write_text(content, encoding="utf-8")
+    before = tree(tmp_path)
+    rest = ["-o", tmp_path / "v.mp4"] if command else ["--screenshot", tmp_path / "s.png"]
+    assert message in failure(capsys, [*command, path, *rest])
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start": -1.0}, "before 0 s"),
+        ({"end": 0.0}, "positive length"),
+        ({"end": 1e999}, "no finite number"),
+        ({"start": float("nan")}, "no finite number"),
+        ({"end": 1.5}, "overlap"),
+        ({"prompt": "x" * 100_000}, "100,000 characters"),
+        ({"prompt": "a\0"}, "NUL"),
+        ({"prompt": "\ud800"}, "surrogate"),
+        ({"prompt": ""}, "is empty"),
+        ({"prompt": " \t"}, "is empty"),
+    ],
+)
+def test_bad_events(world, capsys, change, message):
+    document = json.loads(world.read_text(encoding="utf-8"))
+    document["events"][0].update(change)
+    world.write_text(json.dumps(document), encoding="utf-8")
+    assert message in failure(capsys, ["render", world, "-o", world.parent / "v.mp4"])
+    assert tree(world.parent) == ["w.world"]
+
+
+def test_a_project_without_events(tmp_path, capsys):
+    save_project(Project(), tmp_path / "w.world")
+    assert "no events" in failure(capsys, ["render", tmp_path / "w.world", "-o", "null"])
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("missing/v.mp4", "no folder"),
+        ("v.avi", "end its name with .mp4"),
+        ("", "end its name with .mp4"),
+        ("w.world", "end its name with .mp4"),
+        ("folder.mp4", "is a folder"),
+        ("locked.mp4", "read-only"),
+        ("w.world/v.mp4", "a file, not a folder"),
+        ("x" * 252 + ".mp4", "too long"),
+    ],
+)
+def test_bad_outputs_are_refused_before_the_model_is_loaded(world, capsys, monkeypatch, output, message):
+    def never(*arguments):
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(loading, "open_engine", never)
+    (world.parent / "folder.mp4").mkdir()
+    (world.parent / "locked.mp4").write_text("x")
+    (world.parent / "locked.mp4").chmod(0o444)
+    before = tree(world.parent)
+    target = world.parent / output if output else ""
+    assert message in failure(capsys, ["render", world, "-o", target])
+    assert message.replace("the video", "") or failure(capsys, ["render", world, "-o", "null"])
+    assert tree(world.parent) == before
+
+
+@pytest.mark.parametrize(
+    ("log", "message"), [("missing/t", "no folder"), ("", "is a folder"), ("v.mp4", "same")]
+)
+def test_bad_telemetry_targets(world, capsys, log, message):
+    command = ["render", world, "-o", world.parent / "v.mp4", "--telemetry", world.parent / log]
+    assert message in failure(capsys, command)
+    assert tree(world.parent) == ["w.world"]
+
+
+def test_missing_ffmpeg(world, capsys, monkeypatch):
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", "/nowhere/ffmpeg")
+    assert "no ffmpeg" in failure(capsys, ["render", world, "-o", world.parent / "v.mp4"])
+    assert tree(world.parent) == ["w.world"]
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:7", "tpu", "mps", "", "cpu:x"])
+def test_devices_that_are_not_there(world, capsys, device, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    sentence = failure_after_loading(capsys, ["render", world, "-o", "null", "--device", device])
+    assert "device" in sentence.lower()
+
+
+def failure_after_loading(capsys, arguments) -> str:
+    """Like `failure`, but progress may have been reported before the last line."""
+    assert main([str(argument) for argument in arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    lines = [line for line in captured.err.splitlines() if not line.startswith("Load: ")]
+    assert len(lines) == 1, captured.err
+    return lines[0]
+
+
+def model_folder(folder: Path, weights: bytes) -> Path:
+    (folder / "transformer").mkdir(parents=True)
+    (folder / "transformer" / "config.json").write_text('{"_class_name": "CausalWanTransformer3DModel"}')
+    (folder / "transformer" / "model.safetensors").write_bytes(weights)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        b"",
+        b"\x10\0\0\0\0\0\0\0{}",
+        b"\xff" * 64,
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+        b"PK\x03\x04" + bytes(100),
+    ],
+)
+def test_broken_weights_are_named(world, tmp_path, capsys, weights):
+    folder = model_folder(tmp_path / "model", weights)
+    sentence = failure_after_loading(capsys, ["render", world, "-o", "null", "--model", folder])
+    assert "model.safetensors" in sentence
+
+
+@pytest.mark.parametrize("model", ["/nowhere", "", "pocketx"])
+def test_missing_models(world, capsys, model):
+    sentence = failure_after_loading(capsys, ["render", world, "-o", "null", "--model", model])
+    assert "model" in sentence
+
+
+def test_options_overrule_the_project():
+    settings = ProjectSettings("authors", "dense", "recent", 0.5, 9)
+    kept = Options().engine_config(settings)
+    assert (kept.preset, kept.attention.mode, kept.cache.retrieval) == ("authors", "dense", "recent")
+    assert (kept.attention.density, kept.seed) == (0.5, 9)
+    assert kept.cache.recalled_pages == preset_config("authors").cache.recalled_pages
+    changed = Options(
+        preset="playground", attention="linear", retrieval="none", density=0.25, seed=0, dram_quota_bytes=5
+    ).engine_config(settings)
+    assert (changed.preset, changed.attention.mode, changed.cache.retrieval) == (
+        "playground",
+        "linear",
+        "none",
+    )
+    assert (changed.attention.density, changed.seed, changed.cache.dram_quota_bytes) == (0.25, 0, 5)
+    assert changed.cache.disk_quota_bytes == preset_config("playground").cache.disk_quota_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0", 0),
+        ("1500", 1500),
+        ("2k", 2000),
+        ("500M", 5 * 10**8),
+        ("1.5GiB", 3 << 29),
+        ("1,5 gb", 1_500_000_000),
+    ],
+)
+def test_sizes(text, expected):
+    assert size(text) == expected
+
+
+def test_no_display_points_at_render(world, capsys, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    sentence = failure(capsys, [world])
+    assert "no display" in sentence
+    assert "worldattention render" in sentence
+
+
+@pytest.mark.parametrize("target", ["s.jpg", "missing/s.png", "folder.png"])
+def test_bad_screenshots(world, capsys, target):
+    (world.parent / "folder.png").mkdir()
+    failure(capsys, [world, "--screenshot", world.parent / target])
+    assert tree(world.parent) == ["folder.png", "w.world"]
+
+
+def run(*arguments, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*RUN, *map(str, arguments)], capture_output=True, text=True, timeout=100, check=False, **options
+    )
+
+
+def test_version_and_help_in_a_process():
+    done = run("--version")
+    assert done.returncode == 0
+    assert re.fullmatch(r"worldattention \d+\.\d+\.\d+\n", done.stdout)
+    assert "render" in run("--help").stdout
+
+
+def test_start_up_imports_nothing_heavy():
+    """What would make `--help` slow: checked by name, since timings on busy machines tell nothing."""
+    script = (
+        "import sys\nfrom worldattention.app.cli import main\n"
+        "main(['--help']); main(['render', '--help']); main(['render', 'x', '-o', 'null', '--seed', 'x'])\n"
+        "heavy = {'torch', 'numpy', 'pydantic', 'PySide6', 'diffusers', 'transformers'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_traceback():
+    done = subprocess.run(
+        ["bash", "-c", f'"{RUN[0]}" -m {RUN[2]} --help | true; echo "${{PIPESTATUS[0]}}"'],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.strip() in ("0", "1")
+
+
+def test_closed_output_streams_are_no_traceback():
+    done = subprocess.run(
+        ["bash", "-c", f'"{RUN[0]}" -m {RUN[2]} nothing.world >&- 2>&-'], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+
+
+def test_undecodable_names_are_one_sentence(tmp_path):
+    done = subprocess.run(
+        [*map(str.encode, RUN), b"render", b"\xff\xfe.world", b"-o", b"null"],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert b"no such file" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_options_module_stays_free_of_the_engine():
+    assert not hasattr(options_module, "Engine")
