@@ -1,0 +1,217 @@
+"""Dense, sparse and hybrid attention side by side: the same tensors, one process, interleaved.
+
+Only ratios of rivals that ran in turns count: a machine's speed drifts by more than they differ.
+"""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from worldattention.core.config import AttentionConfig
+from worldattention.core.hsa import AttentionWindow, HSAParameters, attend, build_window, update_tail
+from worldattention.kernels import ops
+from worldattention.kernels.testing import attention_inputs
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionSample:
+    """What one layer attended with."""
+
+    q: Tensor
+    """[B, Lq, H, D], rotated."""
+    window: AttentionWindow
+    parameters: HSAParameters | None
+    """None for a model without HSA parameters: the hybrid is then not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionShape:
+    """Shape of made-up samples; by default the pocket world with its whole budget of memory."""
+
+    frame_tokens: int = 128
+    memory_frames: int = 32
+    block_frames: int = 3
+    heads: int = 6
+    channels: int = 64
+
+
+def made_up_sample(
+    shape: AttentionShape, block: int, device: torch.device | str = "cpu", seed: int = 0
+) -> AttentionSample:
+    """A sample of random blocks with structure, fp32, the heads from diffuse to focused."""
+    current, context = (frames * shape.frame_tokens for frames in (shape.block_frames, shape.memory_frames))
+    q, k, v = attention_inputs(
+        current,
+        context + current,
+        heads=shape.heads,
+        channels=shape.channels,
+        block=block,
+        structure=0.75,
+        generator=torch.Generator().manual_seed(seed),
+    )
+    parameters = HSAParameters(shape.frame_tokens, shape.channels).to(device).requires_grad_(False)
+    window = build_window(k.to(device), v.to(device), context, parameters, block)
+    update_tail(window, window.keys[:, context:], window.values[:, context:], parameters)
+    return AttentionSample(q.to(device), window, parameters)
+
+
+def benchmark_attention(
+    dtype: torch.dtype,
+    samples: Sequence[AttentionSample] | None = None,
+    config: AttentionConfig | None = None,
+    *,
+    forced_density: float = 0.3,
+    repeats: int = 20,
+) -> dict[str, Any]:
+    """Time dense attention, the sparse branch and the whole hybrid at two densities.
+
+    `dense` is torch's SDPA over the whole window. `sparse` is the sparse branch with its selection
+    given; `routing` is pooling and selection; `hsa` is everything that a pass does: pooling, routing,
+    sparse and linear branch, gate. Times are medians over `repeats` of the sum over samples.
+
+    Args:
+        samples: tensors taken from a model, in any dtype; by default one made-up sample.
+        config: `block` must be that of the windows.
+        forced_density: the second density; the first is what tau selects.
+
+    Returns:
+        A record for JSON: where it ran, shapes, `dense_ms`, and under `tau` and `forced` each
+        `density`, `sparse_ms`, `routing_ms`, `hsa_ms` (None without HSA parameters),
+        `sparse_speedup` and `hsa_speedup` over dense.
+    """
+    config = config or AttentionConfig()
+    if samples is None:
+        samples = [made_up_sample(AttentionShape(), config.block)]
+    cases = [_cast(sample, dtype) for sample in samples]
+    with torch.inference_mode():
+        settings = {
+            "tau": replace(config, density=None),
+            "forced": replace(config, density=forced_density),
+        }
+        rivals: dict[str, Callable[[], object]] = {"dense": lambda: _dense(cases)}
+        for name, setting in settings.items():
+            rivals |= {f"{name} {part}": rival for part, rival in _rivals(cases, setting).items()}
+        times = _interleaved_ms(rivals, repeats, cases[0].q.device)
+        record = _environment(cases[0], dtype, len(cases), repeats)
+        record["dense_ms"] = times["dense"]
+        for name, setting in settings.items():
+            record[name] = _summary(times, name, _density(cases, setting))
+    return record
+
+
+def _cast(sample: AttentionSample, dtype: torch.dtype) -> AttentionSample:
+    """The sample in `dtype`, with a window of its own."""
+    window, parameters = sample.window, sample.parameters
+    if parameters is not None:
+        cast = HSAParameters(parameters.segment, sample.q.shape[-1]).to(sample.q.device)
+        cast.load_state_dict(parameters.state_dict())
+        parameters = cast.to(dtype).requires_grad_(False)
+    keys, values = window.keys.to(dtype, copy=True), window.values.to(dtype, copy=True)
+    copy = build_window(keys, values, window.context_tokens, parameters, window.block)
+    tail = slice(window.context_tokens, None)
+    update_tail(copy, keys[:, tail].clone(), values[:, tail].clone(), parameters)
+    return AttentionSample(sample.q.to(dtype), copy, parameters)
+
+
+def _route(case: AttentionSample, config: AttentionConfig) -> ops.Routing:
+    pooled = ops.block_means(case.q, case.window.block)
+    return ops.route(pooled, case.window.pooled, config.tau_min, config.tau_max, config.density)
+
+
+def _dense(cases: list[AttentionSample]) -> None:
+    for case in cases:
+        ops.dense_attention(case.q, case.window.keys, case.window.values)
+
+
+def _rivals(cases: list[AttentionSample], config: AttentionConfig) -> dict[str, Callable[[], object]]:
+    """The rivals of dense attention under one setting."""
+    selections = [_route(case, config).selected for case in cases]
+
+    def sparse() -> None:
+        for case, selected in zip(cases, selections, strict=True):
+            ops.sparse_attention(case.q, case.window.keys, case.window.values, selected, case.window.block)
+
+    def routing() -> None:
+        for case in cases:
+            _route(case, config)
+
+    def hsa() -> None:
+        for case in cases:
+            attend(case.q, case.window, case.parameters, config, "hsa")
+
+    rivals: dict[str, Callable[[], object]] = {"sparse": sparse, "routing": routing}
+    return rivals if any(case.parameters is None for case in cases) else {**rivals, "hsa": hsa}
+
+
+def _interleaved_ms(
+    rivals: dict[str, Callable[[], object]], repeats: int, device: torch.device, warmup: int = 3
+) -> dict[str, float]:
+    """Median milliseconds of each rival, which run in turns."""
+    times: dict[str, list[float]] = {name: [] for name in rivals}
+    for repeat in range(warmup + repeats):
+        for name, rival in rivals.items():
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)
+            start = time.perf_counter()
+            rival()
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)
+            if repeat >= warmup:
+                times[name].append((time.perf_counter() - start) * 1e3)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def _density(cases: list[AttentionSample], config: AttentionConfig) -> float:
+    return torch.stack([_route(case, config).density for case in cases]).mean().item()
+
+
+def _summary(times: dict[str, float], name: str, density: float) -> dict[str, float | None]:
+    """Times and ratios of one setting."""
+    dense, sparse, hsa = times["dense"], times[f"{name} sparse"], times.get(f"{name} hsa")
+    return {
+        "density": density,
+        "sparse_ms": sparse,
+        "routing_ms": times[f"{name} routing"],
+        "hsa_ms": hsa,
+        "sparse_speedup": dense / sparse,
+        "hsa_speedup": None if hsa is None else dense / hsa,
+    }
+
+
+def _environment(case: AttentionSample, dtype: torch.dtype, count: int, repeats: int) -> dict[str, Any]:
+    """Where and what was measured."""
+    _, q_tokens, heads, channels = case.q.shape
+    return {
+        "dtype": str(dtype).removeprefix("torch."),
+        "device": device_name(case.q.device),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "q_tokens": q_tokens,
+        "k_tokens": case.window.keys.shape[1],
+        "heads": heads,
+        "channels": channels,
+        "block": case.window.block,
+        "samples": count,
+        "repeats": repeats,
+    }
+
+
+def device_name(device: torch.device) -> str:
+    """The name of the GPU or of the processor, as its maker gives it."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    lines = Path("/proc/cpuinfo")
+    if lines.exists():
+        for line in lines.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
