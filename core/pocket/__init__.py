@@ -1,0 +1,1 @@
+"""The embedded world: procedural scenes, their prompts and their ground truth."""
