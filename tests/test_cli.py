@@ -330,6 +330,14 @@ def test_broken_weights_are_named(world, tmp_path, capsys, weights):
     assert "model.safetensors" in sentence
 
 
+def test_quotas_past_the_machine(toy, world, capsys):
+    command = ["render", str(world), "-o", "null", "--seconds", "0.5"]
+    assert main([*command, "--dram-quota", "900PB"]) == 0
+    assert "dram quota asks for" in capsys.readouterr().err
+    assert toy[-1].config.cache.dram_quota_bytes == 900 * 10**15
+    assert "disk quota" in failure_after_loading(capsys, [*command, "--disk-quota", "900PB"])
+
+
 @pytest.mark.parametrize("model", ["/nowhere", "", "pocketx"])
 def test_missing_models(world, capsys, model):
     sentence = failure_after_loading(capsys, ["render", world, "-o", "null", "--model", model])

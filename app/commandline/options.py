@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from worldattention.core.engine import Engine
     from worldattention.core.project import ProjectSettings
 
+_logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -60,11 +62,28 @@ def open_engine(
     options: Options,
     settings: ProjectSettings,
     progress: Callable[[str, float], None] | None = None,
+    note: Callable[[str], None] = _logger.warning,
 ) -> Engine:
-    """The engine that the options ask for; takes seconds. Raises UserError."""
-    from worldattention.core.loading import open_engine
+    """The engine that the options ask for; takes seconds. Raises UserError.
 
-    return open_engine(options.model, options.device, options.engine_config(settings), progress)
+    Quotas that nobody asked for shrink to what the machine has; one that was asked for is kept, with a warning,
+    or refused.
+    """
+    from worldattention.core import loading
+    from worldattention.core.hkv.quotas import fit_quotas
+    from worldattention.core.hkv.session import default_folder
+
+    config = options.engine_config(settings)
+    asked = {"dram": options.dram_quota_bytes, "disk": options.disk_quota_bytes}
+    cache, warnings = fit_quotas(
+        config.cache,
+        loading.pick_device(options.device),
+        config.cache.folder or default_folder(),
+        [tier for tier, quota in asked.items() if quota is not None],
+    )
+    for warning in warnings:
+        note(warning)
+    return loading.open_engine(options.model, options.device, replace(config, cache=cache), progress)
 
 
 class Parser(argparse.ArgumentParser):

@@ -39,7 +39,10 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     with cancel_on_signal() as cancel:
         with console.progress_bar("Load", "%") as show:
             engine = open_engine(
-                options, project.settings, lambda stage, done: show(round(100 * done), 100, stage)
+                options,
+                project.settings,
+                lambda stage, done: show(round(100 * done), 100, stage),
+                console.note,
             )
         load_s = time.perf_counter() - started
         with closing(engine), console.progress_bar("Render", "frames") as show:

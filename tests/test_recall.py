@@ -1,0 +1,161 @@
+"""The recall evaluation, over a scripted world whose memory is known for every policy."""
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+
+from tests.fakes_cli import FakeEngine
+from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.evaluation.recall import (
+    POLICIES,
+    RecallSettings,
+    agreement,
+    evaluate_recall,
+    majority,
+)
+from worldattention.core.evaluation.recall_plan import plan_episode
+from worldattention.core.evaluation.statistics import Hits
+from worldattention.core.pocket.grammar import parse
+from worldattention.core.telemetry import BlockResult, PageRecord
+
+COLOURS = 8
+ATTRIBUTES = 4
+SMALL = RecallSettings(episodes=8, visit_blocks=3, absences=2, return_blocks=3, read_blocks=1, frame_stride=2)
+
+
+class Remembering(FakeEngine):
+    """Draws four colours at random for a place, and remembers them only under `remembers`."""
+
+    def __init__(self, remembers=("hkv",), ledger=None):
+        super().__init__()
+        self.remembers = remembers
+        self.ledger = {"steps": 0, "forks": [], "closed": 0, "resets": []} if ledger is None else ledger
+        self.places: dict[int, list[int]] = {}
+        self.now: tuple[str, list[int]] = ("", [])
+        self.rng = random.Random(0)
+
+    def reset(self, seed=None):
+        super().reset(seed)
+        self.places, self.now = {}, ("", [])
+        self.rng = random.Random(seed)
+        self.ledger["resets"].append(seed)
+
+    def fork(self, config=None):
+        other = Remembering(self.remembers, self.ledger)
+        other.config, other.block = config or self.config, self.block
+        other.places, other.now, other.rng = dict(self.places), self.now, random.Random(self.rng.random())
+        other.prompts = list(self.prompts)
+        self.ledger["forks"].append((self.block, other.config.cache.retrieval))
+        return other
+
+    def close(self):
+        self.ledger["closed"] += 1
+
+    def step(self, prompt, cancel=None):
+        self.ledger["steps"] += 1
+        if prompt != self.now[0]:
+            place = parse(prompt).place
+            known = place in self.places and self.config.cache.retrieval in self.remembers
+            fresh = [self.rng.randrange(COLOURS) for _ in range(ATTRIBUTES)]
+            self.places.setdefault(place, fresh)
+            self.now = (prompt, self.places[place] if known else fresh)
+        result = super().step(prompt, cancel)
+        frames = result.frames.copy()
+        frames[:, 0, :ATTRIBUTES, 0] = self.now[1]
+        frames[::5, 0, :ATTRIBUTES, 0] = 0  # now and then a frame cannot be read
+        pages = tuple(PageRecord(index, 0, 8 * index, 8, "device") for index in range(self.block))
+        return BlockResult(frames, replace(result.telemetry, pages=pages))
+
+
+def read(frames, plan):
+    return [{f"colour {i}": int(frame[0, i, 0]) for i in range(ATTRIBUTES)} for frame in frames]
+
+
+def test_accuracy_follows_what_each_policy_remembers():
+    world = Remembering(remembers=("hkv", "chunk"))
+    report = evaluate_recall(world, read, replace(SMALL, episodes=24))
+    result = report.to_json()
+    assert result["hkv"]["accuracy"] == result["chunk"]["accuracy"] == result["ceiling"]["accuracy"] == 1
+    for name in ("none", "recent", "random", "mismatched", "chance"):
+        assert result[name]["accuracy"] < 0.4
+        assert result[name]["low"] < 1 / COLOURS + 0.1
+        assert result[name]["high"] > 1 / COLOURS - 0.02
+        assert result[name]["n"] == 24
+    assert result["about"]["hkv_minus"]["none"]["low"] > 0.5
+    assert abs(result["about"]["hkv_minus"]["chunk"]["accuracy"]) == 0
+    assert set(result["about"]["by_attribute"]["none"]) == {f"colour {i}" for i in range(ATTRIBUTES)}
+    assert json.loads(json.dumps(result)) == result
+    table = report.to_markdown()
+    assert table.count("\n| ") == len(POLICIES) + 3
+    assert "| none | " in table
+
+
+def test_history_is_made_once_and_forked_for_each_policy():
+    world, seen = Remembering(), []
+    evaluate_recall(world, read, SMALL, progress=lambda done, total: seen.append((done, total)))
+    history = SMALL.visit_blocks * (1 + SMALL.absences)
+    assert world.ledger["steps"] == SMALL.blocks == SMALL.episodes * (history + 3 * len(POLICIES))
+    assert seen == [(done, SMALL.blocks) for done in range(1, SMALL.blocks + 1)]
+    assert world.ledger["forks"] == [(history, policy) for policy in POLICIES] * SMALL.episodes
+    assert world.ledger["closed"] == SMALL.episodes * len(POLICIES)
+    assert len(set(world.ledger["resets"])) == SMALL.episodes
+    assert evaluate_recall(Remembering(), read, SMALL).pages_min == history
+
+
+def test_equal_seeds_give_equal_reports_and_others_do_not():
+    first, second = (evaluate_recall(Remembering(), read, SMALL) for _ in range(2))
+    assert first == second
+    assert evaluate_recall(Remembering(), read, replace(SMALL, seed=1)).to_json() != first.to_json()
+
+
+def test_the_shipped_sizes_put_thirty_pages_before_the_return():
+    """13 blocks of 3 latent frames make 5 pages of at most 8 frames; a prompt change closes the last one short."""
+    settings = RecallSettings()
+    pages = -(-3 * settings.visit_blocks // 8) * (1 + settings.absences)
+    assert pages >= 30
+    assert 3 * settings.visit_blocks <= 40  # one chunk
+    assert settings.visit_blocks * 12 / 16 == pytest.approx(10, abs=0.5)  # seconds
+
+
+def test_plans_leave_the_place_and_return_in_other_words():
+    rng = random.Random(1)
+    for index in [*range(12), rng.randrange(1000)]:
+        plan = plan_episode(index, 7, 5)
+        place = index % 4
+        assert plan.visit != plan.comeback
+        shared = set(plan.visit.lower().split()) & set(plan.comeback.lower().split())
+        assert len(shared) < 0.75 * len(plan.visit.split())
+        assert len(plan.absence) == 5
+        assert parse(plan.visit).place == parse(plan.comeback).place == place
+        assert all(parse(prompt).place != place for prompt in plan.absence)
+        first, last = parse(plan.visit), parse(plan.comeback)
+        for name in ("shirt", "action"):
+            assert getattr(first, name) == getattr(last, name)
+        assert plan == plan_episode(index, 7, 5)
+        assert plan != plan_episode(index, 8, 5)
+
+
+def test_cancel_stops_between_blocks():
+    world = Remembering()
+    with pytest.raises(Cancelled):
+        evaluate_recall(world, read, SMALL, cancel=lambda: world.ledger["steps"] >= 5)
+    assert world.ledger["steps"] == 5
+
+
+def test_nothing_to_read_is_a_user_error():
+    with pytest.raises(UserError, match="hidden attribute"):
+        evaluate_recall(Remembering(), lambda frames, plan: [{} for _ in frames], SMALL)
+
+
+def test_one_episode_has_no_chance_row():
+    report = evaluate_recall(Remembering(), read, replace(SMALL, episodes=1))
+    assert "chance" not in report.to_json()
+    assert report.to_json()["hkv"]["n"] == 1
+
+
+def test_majority_and_agreement():
+    assert majority([{"a": 1, "b": 2}, {"a": 1}, {"a": 3, "b": 4}]) == {"a": 1, "b": 2}
+    assert majority([]) == {}
+    assert agreement({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 9}) == Hits(1, 3)
