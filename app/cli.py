@@ -17,7 +17,7 @@ from worldattention.app.commandline import console
 from worldattention.app.commandline.options import Parser, common_options, set_up_logging, take_common
 from worldattention.core.errors import Cancelled, UserError
 
-COMMANDS = ("render", "doctor")
+COMMANDS = ("render", "doctor", "bench")
 PROGRAM = "worldattention"
 
 
