@@ -109,3 +109,17 @@ def test_writes_into_out() -> None:
 def test_odd_heads_are_refused() -> None:
     with pytest.raises(ValueError, match="even head size"):
         rotary_table(torch.arange(2), (1, 1), 15)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_any_strides_by_pairs(dtype: torch.dtype) -> None:
+    x = torch.randn(2, 3, 10, 3, 24).to(dtype)
+    cos, sin = rotary_table(torch.arange(5), (1, 2), 24)
+    even, odd = x.double()[..., ::2], x.double()[..., 1::2]
+    c, s = cos[:, None].double(), sin[:, None].double()
+    pairs = torch.stack((even * c - odd * s, even * s + odd * c), dim=-1).flatten(-2)
+    whole = rotate(x, cos, sin)
+    torch.testing.assert_close(whole, pairs.to(dtype))
+    transposed = x.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
+    assert torch.equal(rotate(transposed, cos, sin), whole)
+    torch.testing.assert_close(rotate(x[:, 1:, ::2], cos[::2], sin[::2]), whole[:, 1:, ::2])

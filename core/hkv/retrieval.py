@@ -163,10 +163,10 @@ def retrieve(
         chunks = _rank_chunks(policy, similarities, torch.unique(spans[eligible, 2]), limits.width)
         eligible &= torch.isin(spans[:, 2], torch.tensor(chunks, dtype=torch.int64))
     pool = torch.nonzero(eligible).squeeze(1)
-    if len(pool):
-        whole = len(pool) == len(scores)
-        means = memory.means if whole else memory.means[pool.to(memory.means.device)]
-        scores[pool] = score_pages(query, means, preset)
+    if 2 * len(pool) > len(scores):  # copying most rows would take longer than scoring all of them
+        scores[pool] = score_pages(query, memory.means, preset)[pool]
+    elif len(pool):
+        scores[pool] = score_pages(query, memory.means[pool.to(memory.means.device)], preset)
     order = _preference(policy, pool, scores, seed, block).tolist()
     chosen = _cut(order, spans[:, 1].tolist(), limits)
     chosen.sort(key=lambda page: (int(spans[page, 0]), page))

@@ -200,9 +200,20 @@ class Window:
         for frame, keys, values in source.pieces(first_frame, frames):
             start = (slot + frame - first_frame) * size
             part = slice(start, start + keys.shape[1])
-            keys = keys.to(self.keys.device, non_blocking=True)
-            rotate(keys, self._table[0][part], self._table[1][part], out=self.keys[:, 0, part])
             self.values[:, 0, part].copy_(values, non_blocking=True)
+            if self.keys.device.type == "cpu":
+                # Frame by frame and layer by layer: it stays in the cache, and a frame's bits do not depend
+                # on how many are installed with it.
+                for offset in range(0, keys.shape[1], size):
+                    for layer in range(keys.shape[0]):
+                        self._rotate(self.keys[layer, 0], start + offset, keys[layer, offset : offset + size])
+            else:
+                self._rotate(self.keys[:, 0], start, keys.to(self.keys.device, non_blocking=True))
+
+    def _rotate(self, buffer: Tensor, start: int, keys: Tensor) -> None:
+        """Write `keys [..., n, H, D]`, rotated to their slots, at token `start` of `buffer [..., L, H, D]`."""
+        part = slice(start, start + keys.shape[-3])
+        rotate(keys, self._table[0][part], self._table[1][part], out=buffer[..., part, :, :])
 
     def current_table(self, tokens: int) -> tuple[Tensor, Tensor]:
         """Cosines and sines `[tokens, D / 2]` of the current block's slots."""

@@ -64,7 +64,14 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor, out: Tensor | None = None) -> Te
     Returns:
         [..., L, H, D] in `x.dtype`, or `out`.
     """
-    even, odd = x.float().unflatten(-1, (-1, 2)).unbind(-1)
     cos, sin = cos.unsqueeze(-2), sin.unsqueeze(-2)
-    turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+    pairs = x.float().unflatten(-1, (-1, 2))
+    if x.device.type == "cpu" and not torch.compiler.is_compiling():
+        # Five times faster there than arithmetic on every second number. Its last bit may depend on the
+        # shape of the call, so that equal bits need equal shapes.
+        turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * torch.complex(cos, sin))
+    else:
+        even, odd = pairs.unbind(-1)
+        turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
+    turned = turned.flatten(-2)
     return turned.to(x.dtype) if out is None else out.copy_(turned)
