@@ -11,6 +11,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 from worldattention import __version__
 from worldattention.app.commandline import console
@@ -34,8 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         console.abandon_stdout()
         return 1
-    except (Cancelled, KeyboardInterrupt):
-        return _failed("Stopped, as you asked; nothing half-made was left.", debug)
+    except (Cancelled, KeyboardInterrupt) as stop:
+        return _failed(str(stop) or "Stopped, as you asked; nothing half-made was left.", debug)
     except UserError as error:
         return _failed(str(error), debug)
     except Exception as error:
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    module = importlib.import_module(f"worldattention.app.commandline.{name or 'window'}")
+    module = _module(name or "window")
     parser = _command_parser(name) if name else _window_parser()
     module.add_arguments(parser)
     parsed = parser.parse_args(arguments[1:] if name else arguments)
@@ -54,15 +55,27 @@ def _run(arguments: list[str]) -> int:
     return int(module.run(parsed, options))
 
 
+def _module(name: str) -> Any:
+    return importlib.import_module(f"worldattention.app.commandline.{name}")
+
+
 def _command_parser(name: str) -> argparse.ArgumentParser:
-    return Parser(prog=f"{PROGRAM} {name}", parents=[common_options()], allow_abbrev=False)
+    help_text = _module(name).HELP
+    return Parser(
+        prog=f"{PROGRAM} {name}",
+        description=f"{help_text[0].upper()}{help_text[1:]}.",
+        parents=[common_options()],
+        allow_abbrev=False,
+    )
 
 
 def _window_parser() -> argparse.ArgumentParser:
+    commands = [f"  {name:8}{_module(name).HELP}" for name in COMMANDS]
     parser = Parser(
         prog=PROGRAM,
         description="Opens the playground: a video world that remembers.",
-        epilog="Other commands: " + ", ".join(COMMANDS) + f". `{PROGRAM} COMMAND --help` says more.",
+        epilog="\n".join(["other commands:", *commands, f"  `{PROGRAM} COMMAND --help` says more"]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         parents=[common_options()],
         allow_abbrev=False,
     )

@@ -118,14 +118,16 @@ def take_common(arguments: argparse.Namespace) -> Options:
     return Options(**{name: getattr(arguments, name) for name in Options.__dataclass_fields__})
 
 
-def set_up_logging(debug: bool) -> None:
-    """Warnings of ours to stderr; with `debug` everything."""
+def set_up_logging(debug: bool, chatty: bool = False) -> None:
+    """Errors to stderr; with `chatty` what goes on as well, with `debug` everything."""
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.DEBUG if debug else logging.ERROR,
         format="%(levelname)s %(name)s: %(message)s",
         force=True,
     )
+    if chatty and not debug:
+        logging.getLogger("worldattention").setLevel(logging.INFO)
 
 
 def seconds(text: str) -> float:
@@ -133,6 +135,14 @@ def seconds(text: str) -> float:
     value = _number(text)
     if value <= 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no length above 0 s")
+    return value
+
+
+def positive_number(text: str) -> float:
+    """A number above 0."""
+    value = _number(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not above 0")
     return value
 
 
