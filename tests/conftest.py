@@ -21,4 +21,4 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests are small: a second thread costs more than it gives
