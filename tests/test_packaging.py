@@ -129,7 +129,8 @@ def test_the_source_distribution_holds_what_checks_it(sdist: Path) -> None:
     assert not [name for name in names if name.startswith("packaging/typing") or name.endswith(".pyc")]
 
 
-def test_every_module_of_the_installed_wheel_loads(wheel: Path, tmp_path: Path) -> None:
+def test_the_installed_wheel_runs(wheel: Path, tmp_path: Path) -> None:
+    """Every module loads, and the command starts, away from the tree."""
     site = tmp_path / "site"
     run(
         sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel,
@@ -143,6 +144,7 @@ for module in pkgutil.walk_packages(worldattention.__path__, "worldattention."):
 """
     out = run(sys.executable, "-P", "-c", program, cwd=tmp_path, PYTHONPATH=str(site))
     assert Path(out.split("\n")[0]).is_relative_to(site)
+    assert "render" in run(site / "bin" / "worldattention", "--help", cwd=tmp_path, PYTHONPATH=str(site))
 
 
 def test_constraints_pin_every_direct_dependency_within_its_range() -> None:
