@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from worldattention.core.doctor_qt import FONT_PACKAGE, LIBRARIES
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("app", "assets", "core", "kernels")
 NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.pyc", ".*", "*.egg-info", "build", "dist", "out")
@@ -155,6 +157,12 @@ def test_constraints_pin_every_direct_dependency_within_its_range() -> None:
     for text in (text for group in groups for text in group):
         needed = Requirement(text)
         assert needed.specifier.contains(pins[needed.name.lower()]), text
+
+
+def test_the_doctor_names_the_listed_debian_packages() -> None:
+    lines = (ROOT / "packaging/debian-packages.txt").read_text(encoding="utf-8").splitlines()
+    listed = [line.split("#")[0].strip() for line in lines]
+    assert sorted(filter(None, listed)) == sorted([FONT_PACKAGE, *LIBRARIES.values()])
 
 
 def test_links_show_checkers_the_installed_layout() -> None:
