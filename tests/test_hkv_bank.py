@@ -169,6 +169,26 @@ def test_pins_hold_against_eviction():
     assert bank.take_notices() == ()
 
 
+def test_pins_outlive_the_bank_that_made_them():
+    bank = make_bank(device_pages=2)
+    bank.begin_chunk(prompt(0), "a")
+    bank.append(*new_frames(16))
+    fork = bank.fork()
+    recall, both = bank.recall([0]), fork.recall([0, 1])
+    kept = recall.pages[0].keys.clone()
+    data = recall.pages[0]
+    bank.close()
+    fork.append(*new_frames(24))
+    assert torch.equal(data.keys, kept)
+    recall.release()
+    both.release()
+    fork.append(*new_frames(16))
+    assert [fork.tier_of(page) for page in range(7)] == ["dropped"] * 5 + ["device"] * 2
+    last = fork.recall([6])
+    fork.close()
+    last.release()
+
+
 def test_recall_lifts_and_least_recently_used_goes():
     bank = make_bank(device_pages=2, dram_pages=2)
     bank.begin_chunk(prompt(0), "a")

@@ -219,6 +219,29 @@ def test_only_dead_marked_sessions_are_removed(tmp_path):
     assert remove_dead_sessions(tmp_path / "nowhere") == 0
 
 
+@pytest.mark.parametrize("ending", ["sys.exit(0)", "raise ValueError"])
+def test_a_program_that_ends_leaves_no_session(tmp_path, ending):
+    code = (
+        "import os, sys; from pathlib import Path; from worldattention.core.hkv.session import CacheSession;"
+        f"s = CacheSession(Path(sys.argv[1])); {ending}"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_forked_child_leaves_its_parent_s_session(tmp_path):
+    code = (
+        "import os, sys; from pathlib import Path; from worldattention.core.hkv.session import CacheSession;"
+        "s = CacheSession(Path(sys.argv[1])); child = os.fork();"
+        "child or sys.exit(0); os.waitpid(child, 0); print(s.folder.exists())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert run.stdout.strip() == "True"
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_stranger_s_file_in_a_dead_session_survives(tmp_path):
     session = CacheSession(tmp_path)
     (session.folder / "thesis.txt").write_text("mine")

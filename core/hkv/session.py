@@ -8,6 +8,7 @@ import contextlib
 import os
 import secrets
 import sys
+import weakref
 from pathlib import Path
 from types import TracebackType
 
@@ -25,7 +26,7 @@ def default_folder() -> Path:
 
 
 class CacheSession:
-    """A folder `session-<random>` (0700) under the cache folder, locked until `close`.
+    """A folder `session-<random>` (0700) under the cache folder, locked until `close` or the program's end.
 
     Raises:
         OSError: the folder cannot be made.
@@ -36,9 +37,10 @@ class CacheSession:
         self.id = secrets.token_bytes(16)
         self.folder = root / f"{_PREFIX}{self.id.hex()}"
         self.folder.mkdir(mode=0o700)
-        self._lock = _try_lock(self.folder / _LOCK, create=True)
-        if self._lock is None:
+        lock = _try_lock(self.folder / _LOCK, create=True)
+        if lock is None:
             raise OSError(f"cannot lock {self.folder}")
+        self._removal = weakref.finalize(self, _remove_own, self.folder, lock, os.getpid())
         (self.folder / MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
 
     def page_path(self, handle: int) -> Path:
@@ -47,9 +49,7 @@ class CacheSession:
 
     def close(self) -> None:
         """Remove the folder with all its pages and free the lock; may be called twice."""
-        if self._lock is not None:
-            _remove(self.folder, self._lock)
-            self._lock = None
+        self._removal()
 
     def __enter__(self) -> "CacheSession":
         return self
@@ -80,6 +80,12 @@ def _is_marked(folder: Path) -> bool:
         return not marker.is_symlink() and marker.read_bytes() == _MARKER_TEXT.encode()
     except OSError:
         return False
+
+
+def _remove_own(folder: Path, lock: int, process: int) -> None:
+    """Remove a session in the process that made it; a forked child leaves its parent's alone."""
+    if os.getpid() == process:
+        _remove(folder, lock)
 
 
 def _remove(folder: Path, lock: int) -> None:

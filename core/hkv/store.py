@@ -86,18 +86,24 @@ class TieredStore:
         return self._lift(handle, data)
 
     def release_pin(self, handle: int) -> None:
-        """Undo the pin of one acquired page."""
-        self._entries[handle].pins -= 1
+        """Undo the pin of one acquired page; harmless after `close`."""
+        entry = self._entries.get(handle)
+        if entry is not None:
+            entry.pins -= 1
+            self._delete_unused(handle, entry)
 
     def retain(self, handle: int) -> None:
         """Another world refers to the page."""
         self._entries[handle].references += 1
 
     def release(self, handle: int) -> None:
-        """A world no longer refers to the page; the last one frees it."""
+        """A world no longer refers to the page; the last one frees it, once nobody has it pinned."""
         entry = self._entries[handle]
         entry.references -= 1
-        if entry.references == 0:
+        self._delete_unused(handle, entry)
+
+    def _delete_unused(self, handle: int, entry: _Entry) -> None:
+        if entry.references == 0 and entry.pins == 0:
             if entry.tier is not None:
                 self._forget(handle)
             del self._entries[handle]
@@ -146,6 +152,7 @@ class TieredStore:
         """One owner less; the last one closes the tiers."""
         self._owners -= 1
         if self._owners == 0:
+            self._entries.clear()
             for tier in self._tiers:
                 tier.close()
 
