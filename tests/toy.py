@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
 
 import torch
+from safetensors.torch import save_file
 
 from worldattention.core.config import CacheConfig, EngineConfig, SamplerConfig
 from worldattention.core.engine import Engine
@@ -72,3 +76,36 @@ def toy_config(seed: int = 0, **cache: object) -> EngineConfig:
 def toy_engine(seed: int = 0, model: WorldModel | None = None, **cache: object) -> Engine:
     """An engine over the toy model."""
     return Engine(model or toy_model(), toy_config(seed, **cache))
+
+
+def save_toy_folder(folder: Path, hsa: bool = True) -> Path:
+    """A model folder of the pocket world's layout with random weights: two layers, one head."""
+    torch.manual_seed(0)
+    transformer = CausalWanTransformer3DModel(
+        num_attention_heads=1,
+        attention_head_dim=12,
+        in_channels=16,
+        out_channels=16,
+        text_dim=384,
+        freq_dim=16,
+        ffn_dim=24,
+        num_layers=2,
+    )
+    tensors = {name: value.half() for name, value in transformer.state_dict().items()}
+    if hsa:
+        for layer in range(2):
+            for name, value in HSAParameters(128, 12).state_dict().items():
+                tensors[f"blocks.{layer}.attn1.hsa.{name}"] = value.contiguous()
+    sizes = AutoencoderConfig(16, (8, 8, 8), (8, 8, 8))
+    autoencoder = PocketAutoencoder(sizes)
+    for part in ("transformer", "autoencoder"):
+        (folder / part).mkdir(parents=True)
+    (folder / "transformer" / "config.json").write_text(json.dumps(dict(transformer.config)))
+    settings = {"_class_name": "PocketAutoencoder", **asdict(sizes)}
+    (folder / "autoencoder" / "config.json").write_text(json.dumps(settings))
+    save_file(tensors, folder / "transformer" / "model.safetensors")
+    save_file(
+        {name: value.clone() for name, value in autoencoder.state_dict().items()},
+        folder / "autoencoder" / "model.safetensors",
+    )
+    return folder
