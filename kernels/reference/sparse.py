@@ -1,5 +1,6 @@
 """Block-sparse attention over a selection of key blocks."""
 
+from collections.abc import Iterator
 from itertools import groupby
 
 import torch
@@ -8,6 +9,9 @@ from torch.nn import functional as F
 
 from worldattention.kernels.reference.linear import dense_attention
 from worldattention.kernels.reference.pool import block_count
+
+ROWS_TOGETHER = 3
+"""Rows of a selection in one call: many would overflow the cache of a core."""
 
 
 def token_mask(selected: Tensor, block: int, q_tokens: int, k_tokens: int) -> Tensor:
@@ -35,31 +39,39 @@ def masked_attention(q: Tensor, k: Tensor, v: Tensor, selected: Tensor, block: i
 def gathered_attention(q: Tensor, k: Tensor, v: Tensor, selected: Tensor, block: int) -> Tensor:
     """The same for a CPU: selected blocks are gathered, and only they are multiplied.
 
-    Every row of the selection, one query block of one head, is an attention of its own. Rows that
-    read equally many tokens run as one batch: padding them to a common length cost more than the
-    calls that it saved, and so did the union of a head's rows under a mask.
+    Every row of the selection, one query block of one head, is an attention of its own. Rows run head
+    by head, since neighbours share blocks that are still in the cache; up to `ROWS_TOGETHER` of them
+    that read equally many tokens run as one batch. Slower were: padding rows to a common length,
+    masking the union of a head's rows, and sorting rows into larger batches.
 
     Arguments and result as in `masked_attention`.
     """
     batch, q_tokens, heads, channels = q.shape
-    counts, order = _token_counts(selected, block, k.shape[1]).sort(stable=True)
-    if int(counts[0]) == k.shape[1]:
+    sizes = _token_counts(selected, block, k.shape[1]).tolist()
+    if min(sizes) == k.shape[1]:
         return dense_attention(q, k, v)
-    lines = _key_lines(selected, order, block, k.shape[1])
-    queries = _query_blocks(q, block)[order]
-    keys, values = k.reshape(-1, channels), v.reshape(-1, channels)
+    queries = _query_blocks(q, block)
+    lines = _key_lines(selected, block, k.shape[1])
+    sources = k.reshape(-1, channels), v.reshape(-1, channels)
     out = torch.empty_like(queries)
-    first = line = 0
-    for tokens, group in groupby(counts.tolist()):
-        rows = len(list(group))
-        taken = lines[line : line + rows * tokens].view(1, rows, tokens)
-        # `embedding` is the one gather of rows that torch has vectorised for every dtype.
-        result = F.scaled_dot_product_attention(
-            queries[None, first : first + rows], F.embedding(taken, keys), F.embedding(taken, values)
-        )
-        out.index_copy_(0, order[first : first + rows], result[0])
-        first, line = first + rows, line + rows * tokens
+    line = 0
+    for start, stop in _batches(sizes):
+        rows, length = stop - start, (stop - start) * sizes[start]
+        taken = lines[line : line + length]
+        keys, values = (x.index_select(0, taken).view(1, rows, -1, channels) for x in sources)
+        out[start:stop] = F.scaled_dot_product_attention(queries[None, start:stop], keys, values)[0]
+        line += length
     return out.view(batch, heads, -1, channels)[:, :, :q_tokens].transpose(1, 2)
+
+
+def _batches(sizes: list[int]) -> Iterator[tuple[int, int]]:
+    """Spans of at most `ROWS_TOGETHER` equal neighbours."""
+    start = 0
+    for _, group in groupby(sizes):
+        end = start + len(list(group))
+        for first in range(start, end, ROWS_TOGETHER):
+            yield first, min(first + ROWS_TOGETHER, end)
+        start = end
 
 
 def _token_counts(selected: Tensor, block: int, k_tokens: int) -> Tensor:
@@ -71,13 +83,12 @@ def _token_counts(selected: Tensor, block: int, k_tokens: int) -> Tensor:
     return counts.flatten()
 
 
-def _key_lines(selected: Tensor, order: Tensor, block: int, k_tokens: int) -> Tensor:
-    """Where the selected tokens lie in keys flattened to [B * Lk * H, D], row after row in `order`."""
-    _, heads, q_blocks, k_blocks = selected.shape
-    row, chosen = selected.flatten(0, 2)[order].nonzero(as_tuple=True)
-    head = order // q_blocks  # counted through the batch
-    origin = head // heads * (k_tokens * heads) + head % heads
-    lines = (origin[row] + chosen * (block * heads))[:, None] + torch.arange(0, block * heads, heads)
+def _key_lines(selected: Tensor, block: int, k_tokens: int) -> Tensor:
+    """Where the selected tokens lie in keys flattened to [B * Lk * H, D], row after row."""
+    _, heads, _, k_blocks = selected.shape
+    sample, head, _, chosen = selected.nonzero(as_tuple=True)
+    first = sample * (k_tokens * heads) + head + chosen * (block * heads)
+    lines = first[:, None] + torch.arange(0, block * heads, heads)
     if k_tokens % block:
         real = torch.full_like(chosen, block)
         real[chosen == k_blocks - 1] = k_tokens % block
