@@ -41,7 +41,7 @@ def test_paraphrases_are_nearer_than_other_scenes(encoder):
     same, place, action = [], [], []
     for _ in range(40):
         scene = [rng.randrange(n) for n in (2, 8, 7, 4, 3, 3)]
-        elsewhere = scene[:3] + [(scene[3] + 1) % 4, *scene[4:]]
+        elsewhere = [*scene[:3], (scene[3] + 1) % 4, *scene[4:]]
         otherwise = [*scene[:2], (scene[2] + 1) % 7, *scene[3:]]
         said = encoder.encode(sentence(*scene, rng)).pooled
         for found, other in ((same, scene), (place, elsewhere), (action, otherwise)):

@@ -35,7 +35,7 @@ def random_primitives(frames, count, seed):
     angle = 6.3 * torch.rand(frames, count, generator=g)
     p[..., 0], p[..., 1] = p[..., 0] * 260 - 2, p[..., 1] * 132 - 2
     p[..., 2], p[..., 3] = angle.cos(), angle.sin()
-    p[..., 4:6] = 0.1 + 30 * p[..., 4:6] ** 2
+    p[..., 4:6] = 3.0 + 25 * p[..., 4:6] ** 2
     p[..., 6] *= 6
     p[..., 7] = 2 * p[..., 7] - 1
     p[..., 8] = (p[..., 8] > 0.5).float()
@@ -57,7 +57,7 @@ def naive_raster(canvas, primitives):
         cx, cy, cos, sin, hx, hy, radius, taper, kind, soft = p[:10]
         u, v = (x - cx) * cos + (y - cy) * sin, (y - cy) * cos - (x - cx) * sin
         if kind > 0.5:
-            level = ((u / hx) ** 2 + (v / hy) ** 2).sqrt()
+            level = ((u / hx) ** 2 + (v / hy) ** 2 + 1e-9).sqrt()
             distance = level * (level - 1) / ((u / hx**2) ** 2 + (v / hy**2) ** 2 + 1e-12).sqrt()
         else:
             slope = hx * taper / hy

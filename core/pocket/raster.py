@@ -19,7 +19,7 @@ COLUMNS = 20
 BOX, ELLIPSE = 0.0, 1.0
 OVER, ADD = 0.0, 1.0
 
-_TILE = 32
+_TILE = 16
 
 
 def raster(canvases: Tensor, index: Tensor, primitives: Tensor) -> Tensor:
@@ -38,7 +38,7 @@ def extents(primitives: Tensor) -> tuple[Tensor, Tensor]:
     """Half width and half height of the bounding boxes, each [...]; primitives [..., 20]."""
     p = primitives
     cos, sin, edge = p[..., COS].abs(), p[..., SIN].abs(), p[..., RADIUS] + p[..., SOFT]
-    along = p[..., HX] * (1 + p[..., TAPER].abs() * (1 + edge / p[..., HY]))
+    along = p[..., HX] * (1 + p[..., TAPER].abs() * (1 + 2 * edge / p[..., HY]))
     return along * cos + p[..., HY] * sin + edge, along * sin + p[..., HY] * cos + edge
 
 
@@ -48,8 +48,8 @@ def raster_torch(canvases: Tensor, index: Tensor, primitives: Tensor) -> Tensor:
     height, width = canvases.shape[1:3]
     rows, columns = height // _TILE, width // _TILE
     primitives = primitives.float()
-    image = canvases[index].float().view(frames, rows, _TILE, columns, _TILE, 3).transpose(2, 3)
-    image = image.reshape(frames * rows * columns, _TILE, _TILE, 3)
+    image = canvases[index].float().view(frames, rows, _TILE, columns, _TILE, 3)
+    image = image.permute(0, 1, 3, 5, 2, 4).reshape(frames * rows * columns, 3, _TILE, _TILE)
 
     steps = torch.arange(_TILE, device=image.device) + 0.5
     origin_x = torch.arange(columns, device=image.device).repeat(rows) * _TILE
@@ -70,24 +70,24 @@ def raster_torch(canvases: Tensor, index: Tensor, primitives: Tensor) -> Tensor:
             y = (origin_y[cell, None] + steps)[:, :, None]
             image[tile] = _paint(image[tile], x, y, primitives[frame, i])
         start = stop
-    image = image.view(frames, rows, columns, _TILE, _TILE, 3).transpose(2, 3)
+    image = image.view(frames, rows, columns, 3, _TILE, _TILE).permute(0, 1, 4, 2, 5, 3)
     return image.reshape(frames, height, width, 3).clamp(0, 1)
 
 
 def _paint(image: Tensor, x: Tensor, y: Tensor, p: Tensor) -> Tensor:
-    """One primitive p [n, 20] on pixels image [n, h, w, 3] at x [n, 1, w], y [n, h, 1]."""
+    """One primitive p [n, 20] on pixels image [n, 3, h, w] at x [n, 1, w], y [n, h, 1]."""
     c = [p[:, k].view(-1, 1, 1) for k in range(COLUMNS)]
     dx, dy = x - c[CX], y - c[CY]
     u = dx * c[COS] + dy * c[SIN]
     v = dy * c[COS] - dx * c[SIN]
     cover = (0.5 - _distance(u, v, c) / c[SOFT]).clamp(0, 1)
-    cover = (cover * cover * (3 - 2 * cover) * c[ALPHA])[..., None]
-    down = (0.5 + 0.5 * v / (c[HY] + c[RADIUS])).clamp(0, 1)[..., None]
+    cover = cover * cover * (3 - 2 * cover) * c[ALPHA]
+    down = (0.5 + 0.5 * v / (c[HY] + c[RADIUS])).clamp(0, 1)[:, None]
     across = (0.5 + 0.5 * u / (c[HX] + c[RADIUS])).clamp(0, 1)
-    top, bottom = p[:, None, None, TOP], p[:, None, None, BOTTOM]
-    colour = (top + (bottom - top) * down) * (1 + c[SHADE] * (0.5 - across))[..., None]
-    keep = torch.where(c[MODE][..., None] > 0.5, torch.ones_like(cover), 1 - cover)
-    return image * keep + colour * cover
+    light = ((1 + c[SHADE] * (0.5 - across)) * cover)[:, None]
+    top, bottom = p[:, TOP, None, None], p[:, BOTTOM, None, None]
+    keep = torch.where(c[MODE] > 0.5, 1.0, 1 - cover)[:, None]
+    return image * keep + (top + (bottom - top) * down) * light
 
 
 def _distance(u: Tensor, v: Tensor, c: list[Tensor]) -> Tensor:
@@ -98,6 +98,6 @@ def _distance(u: Tensor, v: Tensor, c: list[Tensor]) -> Tensor:
     outside = torch.sqrt(qx.clamp(min=0) ** 2 + qy.clamp(min=0) ** 2)
     box = outside + torch.maximum(qx, qy).clamp(max=0) - c[RADIUS]
     a, b = u / c[HX], v / c[HY]
-    level = torch.sqrt(a * a + b * b)
+    level = torch.sqrt(a * a + b * b + 1e-9)  # not 0 in the very centre, where distance would be 0 / 0
     gradient = torch.sqrt((a / c[HX]) ** 2 + (b / c[HY]) ** 2 + 1e-12)
     return torch.where(c[KIND] > 0.5, level * (level - 1) / gradient, box)

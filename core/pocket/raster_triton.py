@@ -30,7 +30,7 @@ def _draw(canvases, index, primitives, out, count, height, width, TH: tl.constex
         hx, hy, radius, taper = tl.load(p + 4), tl.load(p + 5), tl.load(p + 6), tl.load(p + 7)
         soft, alpha = tl.load(p + 9), tl.load(p + 16)
         edge = radius + soft
-        along = hx * (1 + tl.abs(taper) * (1 + edge / hy))
+        along = hx * (1 + tl.abs(taper) * (1 + 2 * edge / hy))
         reach_x = along * tl.abs(cos) + hy * tl.abs(sin) + edge + TW * 0.5
         reach_y = along * tl.abs(sin) + hy * tl.abs(cos) + edge + TH * 0.5
         if (alpha > 1e-3) & (tl.abs(middle_x - cx) < reach_x) & (tl.abs(middle_y - cy) < reach_y):
@@ -38,7 +38,7 @@ def _draw(canvases, index, primitives, out, count, height, width, TH: tl.constex
             v = (y - cy) * cos - (x - cx) * sin
             if tl.load(p + 8) > 0.5:
                 a, b = u / hx, v / hy
-                level = tl.sqrt(a * a + b * b)
+                level = tl.sqrt(a * a + b * b + 1e-9)
                 distance = level * (level - 1) / tl.sqrt((a / hx) * (a / hx) + (b / hy) * (b / hy) + 1e-12)
             else:
                 slope = hx * taper / hy

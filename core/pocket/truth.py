@@ -1,0 +1,83 @@
+"""The truth of a rendered scene as class labels, to measure what a model remembers.
+
+An attribute that a scene does not show (the cabin's colour on the beach) has the label -1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from worldattention.core.pocket.grammar import VOCABULARY
+from worldattention.core.pocket.scenes import (
+    ACTION_COLOURS,
+    ACTIONS,
+    COLOURS,
+    HAIRS,
+    HUES,
+    LAYOUTS,
+    PLACE_COLOURS,
+    PLACES,
+    SKINS,
+    TROUSERS,
+    Hidden,
+    Scene,
+)
+from worldattention.core.pocket.static import layout_of
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """Something that can be read off a picture; hidden ones are not in the prompt."""
+
+    name: str
+    classes: int
+    hidden: bool
+
+
+HIDDEN_ATTRIBUTES = (
+    Attribute("layout", LAYOUTS, hidden=True),
+    *(Attribute(name, len(HUES), hidden=True) for name in COLOURS),
+    Attribute("skin", SKINS, hidden=True),
+    Attribute("hair", HAIRS, hidden=True),
+    Attribute("trousers", TROUSERS, hidden=True),
+)
+PROMPTED_ATTRIBUTES = tuple(Attribute(name, len(values), hidden=False) for name, values in VOCABULARY.items())
+ATTRIBUTES = HIDDEN_ATTRIBUTES + PROMPTED_ATTRIBUTES
+
+PLACE_ATTRIBUTES: dict[str, tuple[str, ...]] = {place: ("layout", *PLACE_COLOURS[place]) for place in PLACES}
+"""Per place the hidden attributes that its background shows: what must come back when the place does."""
+
+
+def hidden_labels(hidden: Hidden, scene: Scene, segment: int) -> Tensor:
+    """[B, len(HIDDEN_ATTRIBUTES)] integer: the true classes in one segment, -1 where nothing shows them."""
+    place, action = scene.place[:, segment], scene.action[:, segment]
+    shown = _shown_colours(place.device)[place, action]
+    colours = torch.where(shown, hidden.colours, -1)
+    layout = layout_of(hidden, place[:, None])
+    actor = torch.stack([hidden.skin, hidden.hair, hidden.trousers], dim=1)
+    return torch.cat([layout, colours, actor], dim=1)
+
+
+def prompted_labels(scene: Scene, segment: int) -> Tensor:
+    """[B, len(PROMPTED_ATTRIBUTES)] integer."""
+    return torch.stack([getattr(scene, a.name)[:, segment] for a in PROMPTED_ATTRIBUTES], dim=1)
+
+
+def labels(hidden: Hidden, scene: Scene, segment: int) -> Tensor:
+    """[B, len(ATTRIBUTES)] integer: hidden, then prompted."""
+    return torch.cat([hidden_labels(hidden, scene, segment), prompted_labels(scene, segment)], dim=1)
+
+
+def _shown_colours(device: torch.device) -> Tensor:
+    """[places, actions, colours] bool."""
+    rows = [
+        [
+            [name in PLACE_COLOURS[place] or name == ACTION_COLOURS.get(action) for name in COLOURS]
+            for action in ACTIONS
+        ]
+        for place in PLACES
+    ]
+    return torch.tensor(rows, device=device)
