@@ -1,5 +1,8 @@
 """The training form of hybrid sparse attention against the window form, frame by frame."""
 
+import copy
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +17,7 @@ from worldattention.core.hsa import (
     update_tail,
 )
 from worldattention.kernels.reference.training import RoutingRule, route_visible
+from worldattention.kernels.testing import assert_as_exact_as
 
 TOKENS, HEADS, CHANNELS = 16, 2, 8
 
@@ -130,3 +134,36 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     visible = torch.ones(1, 4, 4, dtype=torch.bool)
     with pytest.raises(ValueError, match="do not fit"):
         hsa_training_attention(q, k, v, visible, trained_parameters(), AttentionConfig(block=TOKENS), 3)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_compiled_on_a_gpu_equals_the_cpu(dtype: torch.dtype) -> None:
+    frames, tokens, channels = 6, 128, 64
+    parameters = HSAParameters(tokens, channels)
+    torch.nn.init.normal_(parameters.gate.weight, std=channels**-0.5)
+    visible = torch.rand(2, frames, frames) < 0.6
+    visible |= torch.eye(frames, dtype=torch.bool)
+    config = AttentionConfig(density=0.5)
+    shape = (2, frames, tokens, 3, channels)
+    inputs = [
+        (torch.randn(shape) + 2 * torch.randn(2, frames, 1, 3, channels)).flatten(1, 2) for _ in range(3)
+    ]
+
+    def run(device: str, attention: Callable[..., Tensor], dtype: torch.dtype) -> list[Tensor]:
+        moved = copy.deepcopy(parameters).to(device)
+        leaves = [x.detach().to(device, dtype).requires_grad_() for x in inputs]
+        out = attention(*leaves, visible.to(device), moved, config)
+        out.float().square().sum().backward()
+        gradients = [x.grad for x in (*leaves, moved.k_proj) if x.grad is not None]
+        return [x.detach().float().cpu() for x in (out, *gradients)]
+
+    # The inputs are rounded alike, so that both choose the same blocks.
+    inputs = [x.to(dtype).float() for x in inputs]
+    compiled = torch.compile(hsa_training_attention, dynamic=False, fullgraph=True)
+    got = run("cuda", compiled, dtype)
+    own = run("cpu", hsa_training_attention, dtype)
+    exact = run("cpu", hsa_training_attention, torch.float32)
+    for actual, baseline, reference in zip(got, own, exact, strict=True):
+        scale = reference.abs().max().item()
+        assert_as_exact_as(actual, baseline, reference, atol=2e-3 * scale)

@@ -106,6 +106,21 @@ def test_writes_into_out() -> None:
     assert room[:, 6:].isnan().all()
 
 
+def test_strided_queries_are_rotated_too() -> None:
+    cos, sin = rotary_table(torch.tensor([3]), (2, 2), 16)
+    wide = torch.randn(1, 2, 4, 33)
+    x = wide.transpose(1, 2)[..., 1:17]
+    assert torch.equal(rotate(x, cos, sin), rotate(x.contiguous(), cos, sin))
+
+
+def test_gradients_turn_back() -> None:
+    cos, sin = rotary_table(torch.tensor([3]), (2, 2), 16)
+    x = torch.randn(1, 4, 2, 16, requires_grad=True)
+    upstream = torch.randn(1, 4, 2, 16)
+    rotate(x, cos, sin).backward(upstream)
+    torch.testing.assert_close(x.grad, rotate(upstream, cos, -sin))
+
+
 def test_odd_heads_are_refused() -> None:
     with pytest.raises(ValueError, match="even head size"):
         rotary_table(torch.arange(2), (1, 1), 15)

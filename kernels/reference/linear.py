@@ -1,5 +1,6 @@
 """Linear branch: attention over a few projected rows per latent frame (DESIGN section 3)."""
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -29,8 +30,9 @@ def coarse_rows(x: Tensor, projection: Tensor) -> Tensor:
     rank, segment = projection.shape
     if tokens % segment:
         raise ValueError(f"{tokens} tokens are not whole segments of {segment}")
-    segments = x.reshape(batch, tokens // segment, segment, heads * channels)
-    rows = projection.to(x.dtype) @ segments
+    segments = x.reshape(batch * tokens // segment, segment, heads * channels)
+    # A batched product with an expanded E is several times as fast on a CPU as broadcasting `@`.
+    rows = torch.bmm(projection.to(x.dtype).expand(len(segments), rank, segment), segments)
     return rows.view(batch, tokens // segment * rank, heads, channels)
 
 
