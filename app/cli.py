@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,12 +19,15 @@ from worldattention.app.commandline import console
 from worldattention.app.commandline.options import Parser, common_options, set_up_logging, take_common
 from worldattention.core.errors import Cancelled, UserError
 
-COMMANDS = ("render", "doctor", "bench")
+COMMANDS = ("render", "doctor", "eval", "bench")
 PROGRAM = "worldattention"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns 0 when done, 1 when it failed, 2 when it was used wrongly."""
+    # Idle threads of torch's CPU pool sleep instead of spinning: with as few cores as threads, a spinning one
+    # takes the core from the video encoder, the window, or the thread that everybody waits for.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:

@@ -114,7 +114,7 @@ def test_the_shipped_sizes_put_thirty_pages_before_the_return():
     """13 blocks of 3 latent frames make 5 pages of at most 8 frames; a prompt change closes the last one short."""
     settings = RecallSettings()
     pages = -(-3 * settings.visit_blocks // 8) * (1 + settings.absences)
-    assert pages >= 30
+    assert pages - 1 >= 30  # the last one is still open when the return is recalled
     assert 3 * settings.visit_blocks <= 40  # one chunk
     assert settings.visit_blocks * 12 / 16 == pytest.approx(10, abs=0.5)  # seconds
 

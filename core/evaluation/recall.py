@@ -69,7 +69,7 @@ class RecallSettings:
     episodes: int = 16
     seed: int = 0
     visit_blocks: int = 13
-    absences: int = 5
+    absences: int = 6
     return_blocks: int = 4
     read_blocks: int = 2
     frame_stride: int = 3

@@ -1,0 +1,55 @@
+"""Reads what no prompt names off frames of the pocket world: arrangement and colours of a place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+
+from worldattention.core.errors import UserError
+from worldattention.core.evaluation.recall import Frames
+from worldattention.core.evaluation.recall_plan import EpisodePlan
+from worldattention.core.pocket.reader import load_reader
+from worldattention.core.pocket.scenes import PLACES
+from worldattention.core.pocket.truth import ATTRIBUTES, PLACE_ATTRIBUTES
+
+READER_FILE = "reader.safetensors"
+
+
+class PocketReader:
+    """The hidden attributes that the place of an episode shows.
+
+    Raises:
+        UserError: the weights are missing or broken.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._reader = load_reader(path)
+        except FileNotFoundError as error:
+            raise UserError(
+                f"The reader's weights '{path}' are missing: run from a checkout of the repository, or give --reader."
+            ) from error
+        except (OSError, SafetensorError, RuntimeError) as error:
+            raise UserError(
+                f"The reader's weights '{path}' are broken: take them from the repository, or train them."
+            ) from error
+        self._columns = {attribute.name: column for column, attribute in enumerate(ATTRIBUTES)}
+
+    def __call__(self, frames: Frames, plan: EpisodePlan) -> Sequence[Mapping[str, int]]:
+        """One reading for each of frames [T, H, W, 3]."""
+        pictures = torch.from_numpy(frames.copy()).permute(0, 3, 1, 2).float() / 255
+        classes = self._reader.read(pictures).tolist()
+        names = PLACE_ATTRIBUTES[PLACES[plan.scene.place]]
+        return [{name: row[self._columns[name]] for name in names} for row in classes]
+
+
+def find_reader(model: str) -> Path:
+    """Where a model's reader lies: in its folder, or for `pocket` among the assets of a checkout."""
+    if model == "pocket":
+        with resources.as_file(resources.files("worldattention.assets") / "evaluation" / READER_FILE) as path:
+            return path
+    return Path(model) / READER_FILE
