@@ -7,10 +7,8 @@ the history, so equal runs give equal frames.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,19 +18,18 @@ from torch import Tensor
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
-from worldattention.core.hkv.page import PageInfo
 from worldattention.core.hkv.retrieval import Retrieval
 from worldattention.core.hkv.window import WindowPlan
 from worldattention.core.memory import Recalled, WorldMemory, scoring_layers, slot_table
 from worldattention.core.models.text import TextEncoding
 from worldattention.core.models.transformer import TextKeysValues, TimeEmbedding
 from worldattention.core.models.world import WorldModel
+from worldattention.core.records import PageRecords, recall_record
 from worldattention.core.sampler import block_noise, denoise, shifted_timesteps
+from worldattention.core.stopwatch import Stopwatch
 from worldattention.core.telemetry import (
     BlockResult,
     BlockTelemetry,
-    PageRecord,
-    RecallRecord,
     WindowSpan,
     prompt_hash,
 )
@@ -79,7 +76,7 @@ class Engine:
         self._spoken: str | None = None
         self._last_policy = config.cache.retrieval
         self._banked_frames = 0
-        self._records: dict[int, PageRecord] = {}
+        self._pages = PageRecords()
 
     @property
     def geometry(self) -> Geometry:
@@ -121,7 +118,7 @@ class Engine:
         self._memory.close()
         self._memory = WorldMemory.empty(self.model, self.config)
         self._decoder.reset()
-        self.block, self._banked_frames, self._spoken, self._records = 0, 0, None, {}
+        self.block, self._banked_frames, self._spoken, self._pages = 0, 0, None, PageRecords()
         self._last_policy = self.config.cache.retrieval
         self.epoch += 1
 
@@ -133,7 +130,7 @@ class Engine:
         other._memory = self._memory.fork()
         other._decoder = self.model.new_decoder()
         other._decoder.set_state(self._decoder.state())
-        other._prompts, other._records = self._prompts.copy(), self._records.copy()
+        other._prompts, other._pages = self._prompts.copy(), self._pages.copy()
         if config is not None:
             other.configure(config)
         return other
@@ -148,7 +145,7 @@ class Engine:
 
         `cancel` is asked between denoising steps. Raises Cancelled or UserError; the world is then unchanged.
         """
-        watch = _Stopwatch()
+        watch = Stopwatch()
         changed = prompt != self._spoken
         with watch("text"):
             spoken = self._prompt(prompt)
@@ -178,7 +175,7 @@ class Engine:
         spoken: _Prompt,
         recall: bool,
         cancel: Callable[[], bool],
-        watch: _Stopwatch,
+        watch: Stopwatch,
     ) -> Callable[[Tensor, int], Tensor]:
         """The model as the sampler calls it. On a recall block the first step runs twice (DESIGN 2, step 3)."""
 
@@ -291,7 +288,7 @@ class Engine:
         spoken: _Prompt,
         changed: bool,
         heads: dict[str, Any],
-        watch: _Stopwatch,
+        watch: Stopwatch,
         frames: int,
     ) -> BlockTelemetry:
         config, name = self.config, prompt_hash(spoken.text)
@@ -313,56 +310,14 @@ class Engine:
             attention=config.attention.mode,
             retrieval=config.cache.retrieval,
             window=(*draft.plan.spans, current),
-            pages=self._page_records(draft),
+            pages=self._pages.records(self._memory.bank, set(draft.plan.page_ids), draft.retrieval),
             tiers=self._memory.bank.usage(),
             stage_ms=watch.milliseconds(),
-            recall=_recall_record(self.block, name, draft),
+            recall=recall_record(self.block, name, draft.retrieval, draft.missed),
             prompt_changed=changed,
             notices=self._memory.bank.take_notices(),
             **heads,
         )
-
-    def _page_records(self, draft: _Draft) -> tuple[PageRecord, ...]:
-        """One record a page; a record that did not change is the same object as in the block before."""
-        inside = set(draft.plan.page_ids)
-        records = []
-        for page in self._memory.bank.pages:
-            record = _page_record(
-                page, self._memory.bank.tier_of(page.id), page.id in inside, draft.retrieval
-            )
-            if self._records.get(page.id) != record:
-                self._records[page.id] = record
-            records.append(self._records[page.id])
-        return tuple(records)
-
-
-class _Stopwatch:
-    """Wall time by stage; a stage inside another is taken out of the outer one."""
-
-    def __init__(self) -> None:
-        self._start = time.perf_counter()
-        self._seconds = dict.fromkeys(
-            ("text", "retrieve", "install", "denoise", "context", "decode", "bank"), 0.0
-        )
-        self._open: list[str] = []
-
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        self._open.append(stage)
-        try:
-            yield
-        finally:
-            spent = time.perf_counter() - begin
-            self._open.pop()
-            self._seconds[stage] += spent
-            if self._open:
-                self._seconds[self._open[-1]] -= spent
-
-    def milliseconds(self) -> dict[str, float]:
-        """Milliseconds by stage, and `total` since the stopwatch was made."""
-        stages = {name: round(1000.0 * seconds, 3) for name, seconds in self._seconds.items()}
-        return {**stages, "total": round(1000.0 * (time.perf_counter() - self._start), 3)}
 
 
 def _never() -> bool:
@@ -381,30 +336,3 @@ def _check_modes(model: WorldModel, config: EngineConfig) -> None:
 def _memory_shape(config: EngineConfig) -> tuple[object, ...]:
     """What cannot change while the memory holds something."""
     return config.preset, replace(config.cache, retrieval="hkv", recall_every_blocks=0)
-
-
-def _page_record(page: PageInfo, tier: str, recalled: bool, retrieval: Retrieval | None) -> PageRecord:
-    similarity = score = None
-    if retrieval is not None and page.id < len(retrieval.scores):  # a page may have been closed since
-        similarity = round(float(retrieval.similarities[page.chunk_id]), 5)
-        value = float(retrieval.scores[page.id])
-        score = round(value, 5) if value == value else None
-    return PageRecord(
-        page.id, page.chunk_id, page.first_frame, page.frames, tier, similarity, score, recalled
-    )
-
-
-def _recall_record(block: int, name: str, draft: _Draft) -> RecallRecord | None:
-    retrieval = draft.retrieval
-    if retrieval is None:
-        return None
-    return RecallRecord(
-        block=block,
-        policy=retrieval.policy,
-        prompt_hash=name,
-        chunk_similarity=tuple(round(float(value), 5) for value in retrieval.similarities),
-        candidates=retrieval.candidates,
-        scores=tuple(round(float(retrieval.scores[page]), 5) for page in retrieval.candidates),
-        chosen=retrieval.chosen,
-        missed=draft.missed,
-    )
