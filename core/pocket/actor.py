@@ -151,11 +151,12 @@ def draw_body(s: Strokes, c: Cast, hands: Hands) -> None:
     )
     s.add(c.x, c.shoulder - 2.5, 2.2, 3.0, c.skin * 0.88)
     s.ellipse(c.x, head, 7.6, 8.4, c.skin, c.skin * 0.94, shade=0.14)
-    s.ellipse(c.x - 0.9 * c.facing, head - 5.0, 8.2, 5.0, c.hair * 1.12, c.hair)
+    s.dome(c.x - 0.7 * c.facing, head - 1.6, 8.6, 8.4, c.hair * 1.12, c.hair * 0.9)
     look = 1.6 * c.facing
-    for eye in (-2.8, 2.8):
-        s.ellipse(c.x + look + eye, head + 0.8, 1.15, 1.4, (0.08, 0.07, 0.09), soft=1.0)
-    s.add(c.x + look, head + 4.7, 1.9, 0.3, c.lit(0.76, 0.28, 0.28), radius=0.5)
+    for eye in (-2.9, 2.9):
+        s.ellipse(c.x + look + eye, head + 1.0, 1.8, 2.1, c.lit(0.97, 0.97, 0.97), soft=1.0)
+        s.ellipse(c.x + 1.25 * look + eye, head + 1.2, 1.25, 1.6, (0.08, 0.07, 0.09), soft=1.0)
+    s.dome(c.x + look, head + 4.2, 2.6, 2.0, c.lit(0.72, 0.22, 0.24), angle=math.pi)
 
 
 def draw_prop_arm(s: Strokes, c: Cast, hands: Hands) -> None:
@@ -185,8 +186,8 @@ def _draw_arm(s: Strokes, c: Cast, arm: float, hand_x: Tensor, hand_y: Tensor, t
     near = reach.clamp(max=2 * _UPPER_ARM - 0.2)
     x1, y1 = x0 + dx / reach * near, y0 + dy / reach * near
     out = torch.sqrt((_UPPER_ARM**2 - near * near / 4).clamp(min=0)) / reach
-    elbow_x = (x0 + x1) / 2 + out * dy * torch.where(side * dy > 0, 1.0, -1.0).sign()
-    elbow_y = (y0 + y1) / 2 - out * dx * torch.where(side * dy > 0, 1.0, -1.0).sign()
+    bend = out * side * (dy / 5).clamp(-1, 1)  # straight on the way from elbow out to elbow down
+    elbow_x, elbow_y = (x0 + x1) / 2 + bend * dy, (y0 + y1) / 2 - bend * dx
     s.line(x0, y0, elbow_x, elbow_y, 3.1, c.shirt * tint)
     s.line(elbow_x, elbow_y, x1, y1, 2.4, c.skin * (0.5 + 0.5 * tint))
     s.ellipse(x1, y1, 3.0, 3.0, c.skin)

@@ -1,4 +1,4 @@
-"""Clouds, snow and rain: the same in every episode, and exact functions of time."""
+"""Snow and rain: the same in every episode, and exact functions of time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,6 @@ from worldattention.core.pocket.strokes import Strokes
 
 _FLAKES, _DROPS = 22, 20
 _GOLDEN = 0.618034
-
-
-def draw_clouds(s: Strokes, c: Cast) -> None:
-    """Three clouds that drift 2 pixels a second."""
-    index = torch.arange(3, device=c.x.device, dtype=torch.float32)
-    x = torch.remainder(40 + 104 * index + 2 * c.seconds, 312.0) - 28
-    y = 17 + 9 * torch.remainder(index * 2, 3.0)
-    colour = c.lit(0.99, 0.99, 1.0)
-    for dx, dy, rx, ry in ((0, 0, 19, 5), (-6, -4, 9, 6), (6, -5, 10, 7)):
-        s.ellipse(x + dx, y + dy, float(rx), float(ry), colour, colour * 0.9, count=3, soft=2.5, alpha=0.62)
 
 
 def draw_weather(s: Strokes, c: Cast) -> None:

@@ -37,7 +37,7 @@ HAIR_RGB: tuple[RGB, ...] = ((0.16, 0.12, 0.11), (0.48, 0.27, 0.13), (0.88, 0.69
 TROUSERS_RGB: tuple[RGB, ...] = ((0.20, 0.25, 0.45), (0.47, 0.38, 0.28), (0.38, 0.40, 0.45))
 SNOW_RGB: RGB = (0.94, 0.96, 1.0)
 
-_AMBIENT: tuple[RGB, ...] = ((1.0, 1.0, 1.0), (0.95, 0.76, 0.68), (0.52, 0.58, 0.85))
+_AMBIENT: tuple[RGB, ...] = ((1.0, 1.0, 1.0), (0.95, 0.76, 0.68), (0.60, 0.65, 0.90))
 _SKY_TOP: tuple[RGB, ...] = ((0.30, 0.58, 0.94), (0.38, 0.33, 0.62), (0.06, 0.09, 0.27))
 _SKY_LOW: tuple[RGB, ...] = ((0.80, 0.91, 0.99), (1.0, 0.68, 0.45), (0.24, 0.30, 0.56))
 _CLOUDED: RGB = (0.74, 0.78, 0.84)
@@ -91,7 +91,7 @@ class Light:
         if self.clear:
             return top, low
         grey = times(_CLOUDED, self.ambient)
-        return mix(top, times(grey, 0.80), 0.65), mix(low, grey, 0.60)
+        return mix(top, times(grey, 0.80), 0.55), mix(low, grey, 0.50)
 
 
 @lru_cache(maxsize=8)

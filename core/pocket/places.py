@@ -18,7 +18,7 @@ _SUN_X: dict[str, tuple[float, float, float, float]] = {
     "village": (208.0, 44.0, 150.0, 96.0),
     "beach": (176.0, 76.0, 96.0, 160.0),
     "mountain": (196.0, 56.0, 150.0, 100.0),
-    "city": (150.0, 196.0, 100.0, 152.0),
+    "city": (108.0, 148.0, 112.0, 154.0),
 }
 _STARS = ((14, 12), (38, 34), (61, 8), (83, 26), (104, 13), (127, 37), (141, 7), (166, 22), (187, 40), (203, 11),
           (221, 30), (243, 16))  # fmt: skip
@@ -29,25 +29,37 @@ _WHITE: RGB = (0.97, 0.97, 0.95)
 
 
 def sky(s: Sketch, place: str, layout: int, horizon: float) -> None:
-    """Sky, and on clear days the sun or the moon with stars."""
+    """Sky and clouds, in clear weather the sun, or the moon with stars."""
+    x = _SUN_X[place][layout]
     top, low = s.light.sky
     s.box(128, horizon / 2 + 6, 140, horizon / 2 + 8, Paint(top), bottom=Paint(low), soft=0.5)
-    if not s.light.clear:
-        return
-    x = _SUN_X[place][layout]
+    if s.light.clear:
+        _sun_or_moon(s, x, horizon)
+    for k, y in enumerate((26, 15, 24)):
+        cloud(s, (x + 30 + 88 * k) % 288 - 16, y)
+
+
+def _sun_or_moon(s: Sketch, x: float, horizon: float) -> None:
     if s.light.night:
         for star_x, star_y in _STARS:
             s.ellipse(star_x, star_y, 1.1, 1.1, Paint((0.95, 0.95, 0.85)), soft=1.6)
         s.shine(x, 22, 40, (0.20, 0.24, 0.36))
         s.ellipse(x, 22, 9.5, 9.5, Paint((0.97, 0.96, 0.88)), soft=1.5)
-        s.ellipse(x + 4.5, 19.5, 8, 8, Paint((0.13, 0.17, 0.38)), soft=1.5)
+        s.ellipse(x - 3.2, 19.5, 2.2, 2.2, Paint((0.86, 0.85, 0.80)), soft=1.5)
+        s.ellipse(x + 3.0, 24.5, 2.8, 2.8, Paint((0.86, 0.85, 0.80)), soft=1.5)
     elif s.light.lamps:
         s.shine(x, horizon - 8, 90, (0.30, 0.16, 0.02))
         s.shine(x, horizon - 8, 42, (0.42, 0.26, 0.06))
         s.ellipse(x, horizon - 8, 15, 15, Paint((1.0, 0.93, 0.66)), bottom=Paint((1.0, 0.66, 0.34)), soft=1.5)
     else:
-        s.shine(x, 22, 46, (0.34, 0.27, 0.10))
+        s.shine(x, 22, 46, (0.24, 0.20, 0.08))
         s.ellipse(x, 22, 11, 11, Paint((1.0, 0.95, 0.66)), soft=1.5)
+
+
+def cloud(s: Sketch, x: float, y: float) -> None:
+    white = s.lit((0.99, 0.99, 1.0), haze=0.2)
+    for dx, rx, ry in ((-9, 9, 7), (8, 11, 10), (0, 20, 5)):
+        s.dome(x + dx, y, rx, ry, white, fade=0.93, soft=1.8)
 
 
 def village(s: Sketch, layout: int) -> None:
@@ -78,8 +90,7 @@ def house(s: Sketch, x: float, foot: float, half: float, height: float, wall: Pa
     for side in (-1, 1):
         s.box(x + side * half * 0.6, foot - height * 1.25, 4.6, 5, s.lit(_WHITE))
         s.box(x + side * half * 0.6, foot - height * 1.25, 3.4, 3.8, s.lamp(_GLASS, _WARM))
-    if s.light.lamps:
-        s.shine(x, foot - height * 1.2, 30, (0.24, 0.16, 0.04))
+    s.lamplight(x, foot - height * 1.2, 26, (0.13, 0.09, 0.02))
 
 
 def round_tree(s: Sketch, x: float, foot: float) -> None:
@@ -130,17 +141,15 @@ def lighthouse(s: Sketch, x: float) -> None:
     s.box(x, 28, 8.5, 0.8, s.lit((0.28, 0.28, 0.33)))
     s.box(x, 23.5, 4.4, 4.2, s.lamp((0.82, 0.91, 0.96), (1.0, 0.94, 0.62)))
     s.triangle(x, 12.5, 19.5, 7, stripe.scaled(0.85))
-    if s.light.lamps:
-        s.shine(x, 24, 42, (0.50, 0.42, 0.18))
+    s.lamplight(x, 24, 42, (0.50, 0.42, 0.18))
 
 
 def parasol(s: Sketch, x: float) -> None:
     cloth = s.hidden("umbrella")
     s.shadow(x, 113, 24, 3)
     s.box(x, 93, 1.0, 20, s.lit((0.93, 0.91, 0.88)))
-    s.ellipse(x, 79, 27, 15, cloth, fade=0.8, shade=0.12)
-    s.ellipse(x, 79, 9.5, 15, s.lit(_WHITE), fade=0.85)
-    s.box(x, 89, 28, 9.6, s.lit((0.97, 0.88, 0.66), snow=0.7), alpha=0.0)
+    s.dome(x, 86, 28, 21, cloth, fade=0.72, shade=0.12)
+    s.dome(x, 86, 9.5, 21, s.lit(_WHITE), fade=0.8)
 
 
 def palm(s: Sketch, x: float, lean: int) -> None:
@@ -202,16 +211,14 @@ def cabin(s: Sketch, x: float) -> None:
     s.box(x - 9, 79, 5.4, 5.4, s.lit(_WHITE))
     s.box(x - 9, 79, 4.2, 4.2, s.lamp(_GLASS, _WARM))
     s.box(x + 9, 83, 4.4, 9, s.lit((0.36, 0.24, 0.17)), radius=0.5)
-    if s.light.lamps:
-        s.shine(x - 9, 79, 28, (0.34, 0.23, 0.06))
+    s.lamplight(x - 9, 79, 26, (0.22, 0.15, 0.04))
 
 
 def tent(s: Sketch, x: float) -> None:
     s.shadow(x, 96.5, 22, 2.6)
     s.triangle(x, 70, 96, 21, s.hidden("tent"), fade=0.82, shade=0.25)
     s.triangle(x, 77, 96, 7.5, s.lamp((0.24, 0.20, 0.20), (1.0, 0.80, 0.42)))
-    if s.light.lamps:
-        s.shine(x, 90, 22, (0.26, 0.17, 0.04))
+    s.lamplight(x, 90, 22, (0.26, 0.17, 0.04))
 
 
 def city(s: Sketch, layout: int) -> None:
@@ -239,7 +246,7 @@ def city(s: Sketch, layout: int) -> None:
     s.box(128, 117, 140, 14.5, s.lit((0.44, 0.46, 0.52), snow=0.35), fade=0.85, soft=0.8)
     for x in (16, 72, 128, 184, 240):
         s.box(x, 123.5, 12, 1.2, s.lit((0.95, 0.94, 0.88)), radius=0.4)
-    street_lamp(s, (160, 196, 60, 96)[layout])
+    street_lamp(s, (162, 204, 58, 98)[layout])
 
 
 def tower(s: Sketch, x: float, half_height: float, wall: Paint, kind: int) -> None:
@@ -256,9 +263,9 @@ def tower(s: Sketch, x: float, half_height: float, wall: Paint, kind: int) -> No
 def street_lamp(s: Sketch, x: float) -> None:
     s.box(x, 76, 1.1, 24, s.lit((0.26, 0.28, 0.33)))
     s.ellipse(x, 50, 4.4, 4.4, s.lamp((0.95, 0.95, 0.90), (1.0, 0.95, 0.74)))
+    s.lamplight(x, 50, 36, (0.46, 0.37, 0.16))
     if s.light.lamps:
-        s.shine(x, 50, 36, (0.46, 0.37, 0.16))
-        s.box(x, 102, 26, 5, Paint((0.20, 0.16, 0.07)), kind=1.0, soft=8.0, mode=1.0)
+        s.box(x, 102, 26, 5, Paint((0.16, 0.13, 0.06)), kind=1.0, soft=8.0, mode=1.0)
 
 
 def ground(s: Sketch, horizon: float, near_horizon: Paint, near_camera: Paint) -> None:

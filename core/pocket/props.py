@@ -33,7 +33,7 @@ def hands_of(c: Cast) -> Hands:
     free["kite"] = (3 * one, y + 8)
     prop["dog"] = (13 * one, y + 16)
     free["dog"] = (-7 - 4 * swing, y + 20)
-    prop["wave"] = (15 + 8 * swing, y - 16 + 2 * swing * swing)
+    prop["wave"] = (20 + 7 * swing, y - 15 + 3 * swing * swing)
     prop["balloon"] = (15 * one, y + 7)
     choose = [c.does(action) for action in ACTIONS]
     side = torch.where(c.does("dog") > 0, c.facing, c.side)
@@ -83,8 +83,8 @@ def _draw_ribbon(s: Strokes, c: Cast, hands: Hands) -> None:
     grow = 1 - torch.exp(-part / 2.0)
     y = tip_y + grow * (13 * torch.sin(c.phase - 0.75 * part) + 1.2 * part)
     x0, y0, x1, y1 = x[..., :-1], y[..., :-1], x[..., 1:], y[..., 1:]
-    tint = 1.08 - 0.16 * (part[:-1] % 2)
-    s.line(x0, y0, x1, y1, 3.2, colour * tint[:, None], count=_RIBBON_PARTS, alpha=on)
+    fold = 0.96 + 0.16 * torch.cos(c.phase - 0.75 * part[:-1])
+    s.line(x0, y0, x1, y1, 3.4, colour * fold[..., None], count=_RIBBON_PARTS, alpha=on)
     s.line(hands.prop_x, hands.prop_y, tip_x, tip_y, 0.9, c.lit(0.95, 0.93, 0.88), alpha=on)
 
 
@@ -99,7 +99,8 @@ def _draw_torches(s: Strokes, c: Cast) -> None:
     lean = 0.35 * loop.cos()
     flame_x, flame_y = x + 12 * lean.sin(), y - 12 * lean.cos()
     flicker = (4 * c.phase + third).sin()
-    s.ellipse(flame_x, flame_y, 24.0, 24.0, (0.55, 0.28, 0.07), count=3, soft=44.0, alpha=0.75 * on, mode=ADD)
+    glow = on * (0.30 + 0.25 * c.time)
+    s.ellipse(flame_x, flame_y, 24.0, 24.0, (0.55, 0.28, 0.07), count=3, soft=44.0, alpha=glow, mode=ADD)
     s.add(x, y - 2, 1.7, 7.5, c.lit(0.50, 0.32, 0.18), count=3, angle=lean, alpha=on, radius=0.4)
     s.ellipse(
         flame_x,

@@ -16,7 +16,7 @@ CX, CY, COS, SIN, HX, HY, RADIUS, TAPER, KIND, SOFT = range(10)
 TOP, BOTTOM = slice(10, 13), slice(13, 16)
 ALPHA, MODE, SHADE, SPARE = range(16, 20)
 COLUMNS = 20
-BOX, ELLIPSE = 0.0, 1.0
+BOX, ELLIPSE, DOME = 0.0, 1.0, 2.0
 OVER, ADD = 0.0, 1.0
 
 _TILE = 16
@@ -100,4 +100,6 @@ def _distance(u: Tensor, v: Tensor, c: list[Tensor]) -> Tensor:
     a, b = u / c[HX], v / c[HY]
     level = torch.sqrt(a * a + b * b + 1e-9)  # not 0 in the very centre, where distance would be 0 / 0
     gradient = torch.sqrt((a / c[HX]) ** 2 + (b / c[HY]) ** 2 + 1e-12)
-    return torch.where(c[KIND] > 0.5, level * (level - 1) / gradient, box)
+    ellipse = level * (level - 1) / gradient
+    round_shape = torch.where(c[KIND] > 1.5, torch.maximum(ellipse, v), ellipse)
+    return torch.where(c[KIND] > 0.5, round_shape, box)

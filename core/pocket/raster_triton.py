@@ -40,6 +40,7 @@ def _draw(canvases, index, primitives, out, count, height, width, TH: tl.constex
                 a, b = u / hx, v / hy
                 level = tl.sqrt(a * a + b * b + 1e-9)
                 distance = level * (level - 1) / tl.sqrt((a / hx) * (a / hx) + (b / hy) * (b / hy) + 1e-12)
+                distance = tl.where(tl.load(p + 8) > 1.5, tl.maximum(distance, v), distance)
             else:
                 slope = hx * taper / hy
                 qx = (tl.abs(u) - hx - slope * v) / tl.sqrt(1 + slope * slope)

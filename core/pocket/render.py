@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from worldattention.core.pocket.actor import cast, draw_behind, draw_body, draw_prop_arm
-from worldattention.core.pocket.air import draw_clouds, draw_weather
+from worldattention.core.pocket.air import draw_weather
 from worldattention.core.pocket.props import draw_ball, draw_props_before, draw_props_behind, hands_of
 from worldattention.core.pocket.raster import COLUMNS, raster
 from worldattention.core.pocket.scenes import Hidden, Scene
@@ -41,7 +41,6 @@ def build(hidden: Hidden, scene: Scene, which: Tensor, seconds: Tensor) -> Drawi
     c = cast(hidden, scene, which, seconds)
     hands = hands_of(c)
     strokes = Strokes()
-    draw_clouds(strokes, c)
     draw_behind(strokes, c)
     draw_props_behind(strokes, c, hands)
     draw_body(strokes, c, hands)

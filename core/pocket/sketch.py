@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worldattention.core.pocket.palette import RGB, SNOW_RGB, Light, mix, times
-from worldattention.core.pocket.raster import ADD, BOX, ELLIPSE, OVER
+from worldattention.core.pocket.raster import ADD, BOX, DOME, ELLIPSE, OVER
 from worldattention.core.pocket.scenes import COLOURS
 
 ROW = 26  # a primitive, whose spare column holds the slot of its hidden colour, and two gains
@@ -81,6 +81,10 @@ class Sketch:
     def ellipse(self, x: float, y: float, rx: float, ry: float, paint: Paint, **options: Any) -> None:
         self.box(x, y, rx, ry, paint, kind=ELLIPSE, **options)
 
+    def dome(self, x: float, foot: float, rx: float, ry: float, paint: Paint, **options: Any) -> None:
+        """The upper half of an ellipse, flat at y = foot."""
+        self.box(x, foot, rx, ry, paint, kind=DOME, **options)
+
     def triangle(
         self, x: float, tip: float, foot: float, half_width: float, paint: Paint, **options: Any
     ) -> None:
@@ -97,6 +101,11 @@ class Sketch:
     def shine(self, x: float, y: float, radius: float, rgb: RGB, strength: float = 1.0) -> None:
         """A soft round light added to what is behind it."""
         self.box(x, y, radius, radius, Paint(rgb), kind=ELLIPSE, soft=1.8 * radius, alpha=strength, mode=ADD)
+
+    def lamplight(self, x: float, y: float, radius: float, rgb: RGB) -> None:
+        """The shine of a lamp: none by day, half at dusk."""
+        if self.light.lamps:
+            self.shine(x, y, radius, rgb, 1.0 if self.light.night else 0.45)
 
     def shadow(self, x: float, y: float, rx: float, ry: float, strength: float = 0.28) -> None:
         self.box(x, y, rx, ry, Paint((0.02, 0.03, 0.08)), kind=ELLIPSE, soft=3.0, alpha=strength)

@@ -15,6 +15,7 @@ from worldattention.core.pocket.raster import (
     COS,
     CX,
     CY,
+    DOME,
     ELLIPSE,
     HX,
     HY,
@@ -101,6 +102,11 @@ class Strokes:
         self, x: Number, y: Number, rx: Number, ry: Number, top: Colour, *args: Colour, **options: Any
     ) -> None:
         self.add(x, y, rx, ry, top, *args, kind=ELLIPSE, **options)
+
+    def dome(
+        self, x: Number, foot: Number, rx: Number, ry: Number, top: Colour, *args: Colour, **options: Any
+    ) -> None:
+        self.add(x, foot, rx, ry, top, *args, kind=DOME, **options)
 
     def line(
         self, x0: Tensor, y0: Tensor, x1: Tensor, y1: Tensor, half: Number, top: Colour, **options: Any
