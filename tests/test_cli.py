@@ -14,7 +14,6 @@ import pytest
 from tests.fakes_cli import FakeEngine
 from tests.toy import toy_model
 from worldattention.app.cli import main
-from worldattention.app.commandline import options as options_module
 from worldattention.app.commandline.options import Options, size
 from worldattention.core import loading
 from worldattention.core.config import preset_config
@@ -115,6 +114,20 @@ def test_a_stopped_render_leaves_nothing(monkeypatch, world, capsys, stop):
     assert "Stopped" in capsys.readouterr().err
     assert tree(world.parent) == ["w.world"]
     assert engine.closed
+
+
+def test_ctrl_c_while_loading_stops_at_once(monkeypatch, world, capsys):
+    reached = []
+
+    def load(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        reached.append("the end")
+
+    monkeypatch.setattr(loading, "open_engine", load)
+    assert main(["render", str(world), "-o", str(world.parent / "v.mp4")]) == 1
+    assert not reached
+    assert "Stopped" in capsys.readouterr().err
+    assert tree(world.parent) == ["w.world"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -445,7 +458,3 @@ def test_undecodable_names_are_one_sentence(tmp_path):
     assert done.returncode == 1
     assert b"no such file" in done.stderr
     assert b"Traceback" not in done.stderr
-
-
-def test_the_options_module_stays_free_of_the_engine():
-    assert not hasattr(options_module, "Engine")

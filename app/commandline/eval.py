@@ -8,7 +8,8 @@ from pathlib import Path
 
 from worldattention.app.commandline import console
 from worldattention.app.commandline.interrupt import cancel_on_signal
-from worldattention.app.commandline.options import Options, open_engine, positive
+from worldattention.app.commandline.load import open_engine
+from worldattention.app.commandline.options import Options, positive
 
 HELP = "measure what comes back after an absence"
 
@@ -32,18 +33,13 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     settings = RecallSettings(
         episodes=arguments.episodes, seed=options.seed or 0, policies=tuple(dict.fromkeys(policies))
     )
-    with cancel_on_signal() as cancel:
-        with console.progress_bar("Load", "%") as show:
-            engine = open_engine(
-                options,
-                ProjectSettings(),
-                lambda stage, done: show(round(100 * done), 100, stage),
-                console.note,
-            )
-        with closing(engine), console.progress_bar("Recall", "blocks") as show:
-            report = evaluate_recall(
-                engine, reader, settings, lambda done, total: show(done, total, ""), cancel
-            )
+    engine = open_engine(options, ProjectSettings())
+    with (
+        closing(engine),
+        cancel_on_signal() as cancel,
+        console.progress_bar("Recall", "blocks") as show,
+    ):
+        report = evaluate_recall(engine, reader, settings, lambda done, total: show(done, total, ""), cancel)
     console.say(report.to_markdown())
     if options.json:
         console.say_json(report.to_json())

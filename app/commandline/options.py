@@ -17,10 +17,7 @@ from worldattention.core.units import parse_bytes
 
 if TYPE_CHECKING:
     from worldattention.core.config import EngineConfig
-    from worldattention.core.engine import Engine
     from worldattention.core.project import ProjectSettings
-
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +55,26 @@ class Options:
         return replace(config, cache=cache)
 
 
-def open_engine(
-    options: Options,
-    settings: ProjectSettings,
-    progress: Callable[[str, float], None] | None = None,
-    note: Callable[[str], None] = _logger.warning,
-) -> Engine:
-    """The engine that the options ask for; takes seconds. Raises UserError.
+def fit_to_machine(options: Options, config: EngineConfig) -> tuple[EngineConfig, tuple[str, ...]]:
+    """The configuration with quotas that this machine has, and warnings in plain words.
 
-    Quotas that nobody asked for shrink to what the machine has; one that was asked for is kept, with a warning,
-    or refused.
+    Quotas that nobody asked for shrink; one that was asked for is kept with a warning, or refused.
+
+    Raises:
+        UserError: a quota is more than there is, or the device is not there.
     """
-    from worldattention.core import loading
     from worldattention.core.hkv.quotas import fit_quotas
     from worldattention.core.hkv.session import default_folder
+    from worldattention.core.loading import pick_device
 
-    config = options.engine_config(settings)
     asked = {"dram": options.dram_quota_bytes, "disk": options.disk_quota_bytes}
     cache, warnings = fit_quotas(
         config.cache,
-        loading.pick_device(options.device),
+        pick_device(options.device),
         config.cache.folder or default_folder(),
         [tier for tier, quota in asked.items() if quota is not None],
     )
-    for warning in warnings:
-        note(warning)
-    return loading.open_engine(options.model, options.device, replace(config, cache=cache), progress)
+    return replace(config, cache=cache), warnings
 
 
 class Parser(argparse.ArgumentParser):

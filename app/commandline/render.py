@@ -10,7 +10,8 @@ from pathlib import Path
 
 from worldattention.app.commandline import console
 from worldattention.app.commandline.interrupt import cancel_on_signal
-from worldattention.app.commandline.options import Options, open_engine, seconds
+from worldattention.app.commandline.load import open_engine
+from worldattention.app.commandline.options import Options, seconds
 
 HELP = "render a project to a video, without a window"
 
@@ -36,26 +37,19 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     job.check()
     options.engine_config(project.settings)
     started = time.perf_counter()
-    with cancel_on_signal() as cancel:
-        with console.progress_bar("Load", "%") as show:
-            engine = open_engine(
-                options,
-                project.settings,
-                lambda stage, done: show(round(100 * done), 100, stage),
-                console.note,
-            )
-        load_s = time.perf_counter() - started
-        with closing(engine), console.progress_bar("Render", "frames") as show:
-            from worldattention.core.session import Session
+    engine = open_engine(options, project.settings)
+    load_s = time.perf_counter() - started
+    with closing(engine), cancel_on_signal() as cancel, console.progress_bar("Render", "frames") as show:
+        from worldattention.core.session import Session
 
-            summary = render(
-                job,
-                Session(engine, project.timeline),
-                engine.geometry,
-                lambda done, total, fps: show(done, total, f"{fps:.1f} FPS"),
-                cancel,
-            )
-            device, backend = engine.device_name, engine.backend
+        summary = render(
+            job,
+            Session(engine, project.timeline),
+            engine.geometry,
+            lambda done, total, fps: show(done, total, f"{fps:.1f} FPS"),
+            cancel,
+        )
+        device, backend = engine.device_name, engine.backend
     for notice in summary.notices:
         console.note(notice)
     if not summary.keeps_real_time:
