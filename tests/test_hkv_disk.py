@@ -331,9 +331,14 @@ def test_a_full_or_broken_disk_turns_the_tier_off_once(tmp_path, monkeypatch, co
     assert sum("disk tier is off" in notice and os.strerror(code) in notice for notice in notices) == 1
     usage = bank.usage()
     assert [tier.active for tier in usage] == [True, True, False]
+    assert usage[-1].pages == len(list(tmp_path.glob("session-*/*.page")))
     assert sum(tier.pages for tier in usage) + sum(tier.drops for tier in usage) == len(bank.pages) == 11
     with bank.recall([0, 1, 10]) as recall:  # what was written before is still there
         assert recall.missed == ()
+    there = [page for page in range(11) if bank.tier_of(page) != "dropped"]
+    for page in there:
+        bank.recall([page]).release()
+    assert [bank.tier_of(page) for page in there].count("dropped") == 0  # a recall pushes nothing out
     bank.append(*new_frames(40))
     assert not any("disk tier" in notice for notice in bank.take_notices())
     bank.close()
