@@ -171,6 +171,25 @@ def test_pins_hold_against_eviction():
     assert bank.take_notices() == ()
 
 
+def test_a_page_that_is_being_read_stays_where_it_is():
+    bank = make_bank(device_pages=1, dram_pages=2)
+    bank.begin_chunk(prompt(0), "a")
+    bank.append(*new_frames(16))
+    fork = bank.fork()
+    newest, oldest = bank.recall([1]), bank.recall([0])  # the device is pinned full: page 0 is read in DRAM
+    kept = oldest.pages[0].keys.clone()
+    views = oldest.pages[0]
+    newest.release()
+    with fork.recall([0]) as again:
+        assert torch.equal(again.pages[0].keys, kept)
+        bank.append(*new_frames(16))
+        assert torch.equal(views.keys, kept)
+    assert bank.tier_of(0) == "dram"
+    oldest.release()
+    bank.recall([0]).release()
+    assert bank.tier_of(0) == "device"
+
+
 def test_pins_outlive_the_bank_that_made_them():
     bank = make_bank(device_pages=3)
     bank.begin_chunk(prompt(0), "a")

@@ -83,6 +83,9 @@ class TieredStore:
             return None
         self._counters[level].hits += 1
         self._counters[level].read_bytes += _bytes(data)
+        if self._entries[handle].pins > 1:  # somebody reads it where it is
+            self._used[level].move_to_end(handle)
+            return data
         return self._lift(handle, data)
 
     def release_pin(self, handle: int) -> None:
