@@ -98,6 +98,8 @@ def _explain(error: Exception) -> str:
     text = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     if isinstance(error, MemoryError) or "OutOfMemoryError" in text or "can't allocate memory" in str(error):
         return "There is not enough memory: close other programs, or choose smaller quotas."
+    if isinstance(error, ImportError):
+        return f"A package is missing or broken ({text}): install WorldAttention again with pip."
     return f"Something went wrong that should not ({text}): run it again with --debug to see where."
 
 

@@ -54,7 +54,7 @@ class FakeEngine:
         first = self.geometry.frames_before_block(block)
         count = self.geometry.frames_of_block(block)
         frames = np.full((count, self.geometry.height, self.geometry.width, 3), 128, np.uint8)
-        frames[:, :, :, 0] = np.arange(first, first + count, dtype=np.uint8)[:, None, None]
+        frames[:, :, :, 0] = (np.arange(first, first + count) % 256)[:, None, None]
         self.prompts.append(prompt)
         self.block += 1
         return BlockResult(frames, self._record(block, first, count, prompt))

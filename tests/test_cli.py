@@ -154,6 +154,20 @@ def test_an_unexpected_error_is_one_sentence_and_debug_shows_where(monkeypatch, 
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_missing_package_is_said_plainly(monkeypatch, world, capsys):
+    monkeypatch.setitem(sys.modules, "worldattention.core.session", None)
+    monkeypatch.setattr(loading, "open_engine", lambda *arguments: FakeEngine())
+    assert "install WorldAttention again" in failure_after_loading(capsys, ["render", world, "-o", "null"])
+
+
+def test_progress_without_a_terminal_is_a_line_every_tenth(monkeypatch, world, capsys):
+    monkeypatch.setattr(loading, "open_engine", lambda *arguments: FakeEngine())
+    assert main(["render", str(world), "-o", "null", "--seconds", "100"]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Render: ")]
+    assert 10 <= len(lines) <= 11
+    assert lines[-1].startswith("Render: 1600 of 1600 frames, ")
+
+
 @pytest.mark.parametrize(
     "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ...")]
 )

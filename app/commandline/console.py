@@ -47,7 +47,16 @@ def progress_bar(title: str, unit: str) -> Iterator[Callable[[int, int, str], No
         return
     from tqdm import tqdm
 
-    with tqdm(total=0, desc=title, unit=unit, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
+    layout = "{desc} {percentage:3.0f}% |{bar}| {n_fmt} of {total_fmt} {unit}, {remaining} to go{postfix}"
+    with tqdm(
+        total=0,
+        desc=title,
+        unit=unit,
+        bar_format=layout,
+        leave=False,
+        file=sys.stderr,
+        dynamic_ncols=True,
+    ) as bar:
 
         def update(done: int, total: int, remark: str = "") -> None:
             bar.total = total
