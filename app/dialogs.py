@@ -1,0 +1,104 @@
+"""Small dialogs: keys, about, questions. Each asks one thing in plain words."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QLabel,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from worldattention import __version__
+from worldattention.app import icons, theme
+from worldattention.app.actions import SPECS
+from worldattention.app.timeline.layout import clock
+
+_MORE_KEYS = (
+    ("Enter", "Say the prompt: the world changes at the next block"),
+    ("Ctrl+Enter", "Put the prompt on the timeline at the playhead"),
+    ("Up, Down", "Earlier and later prompts"),
+    ("Alt+Left, Alt+Right", "Move the selected event by a block"),
+    ("Esc", "Cancel a drag, leave the prompt"),
+    ("Alt while dragging", "No snapping"),
+    ("Ctrl+wheel", "Zoom the timeline"),
+)
+
+
+class KeysDialog(QDialog):
+    """The cheat sheet, made from the actions themselves."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Keys")
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(5)
+        rows = [
+            (", ".join(map(_key_text, spec.keys)), spec.text.removesuffix(" …"))
+            for spec in SPECS.values()
+            if spec.keys
+        ]
+        rows += list(_MORE_KEYS)
+        half = -(-len(rows) // 2)
+        for index, (keys, text) in enumerate(rows):
+            column = 0 if index < half else 3
+            key = QLabel(keys)
+            key.setFont(theme.font(12, fixed=True))
+            key.setStyleSheet(f"color: {theme.ACCENT};")
+            grid.addWidget(key, index % half, column, Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(QLabel(text), index % half, column + 1)
+        grid.setColumnMinimumWidth(2, 24)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(24, 20, 24, 16)
+        layout.setSpacing(16)
+        layout.addLayout(grid)
+        layout.addWidget(buttons)
+
+
+def show_about(parent: QWidget) -> None:
+    """What this is."""
+    box = QMessageBox(parent)
+    box.setWindowTitle("About")
+    box.setIconPixmap(icons.app_icon().pixmap(64, 64))
+    box.setText(f"<b>WorldAttention Playground {__version__}</b>")
+    box.setInformativeText(
+        "A video world that remembers: type prompts, drag events, and watch a video model read its own past."
+    )
+    box.exec()
+
+
+def ask_save(parent: QWidget, name: str) -> str:
+    """`save`, `discard` or `cancel`."""
+    box = QMessageBox(
+        QMessageBox.Icon.Question, "Unsaved changes", f"Save the changes to “{name}”?", parent=parent
+    )
+    kinds = QMessageBox.StandardButton
+    box.setStandardButtons(kinds.Save | kinds.Discard | kinds.Cancel)
+    box.setDefaultButton(kinds.Save)
+    return {int(kinds.Save): "save", int(kinds.Discard): "discard"}.get(box.exec(), "cancel")
+
+
+def ask_export_length(parent: QWidget, made_s: float, whole_s: float) -> float | None:
+    """Seconds to export: what is made, or the whole timeline; None to cancel."""
+    box = QMessageBox(QMessageBox.Icon.Question, "Export video", "How much of the world?", parent=parent)
+    box.setInformativeText("The part that is not made yet is made first; that takes as long as it takes.")
+    whole = box.addButton(f"Whole timeline ({clock(whole_s)})", QMessageBox.ButtonRole.AcceptRole)
+    made = box.addButton(f"What is made ({clock(made_s)})", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(whole)
+    box.exec()
+    if box.clickedButton() is whole:
+        return whole_s
+    return made_s if box.clickedButton() is made else None
+
+
+def _key_text(key: str) -> str:
+    return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)

@@ -1,0 +1,215 @@
+"""Icons drawn as paths: sharp at every pixel ratio, coloured by the theme, no files to lose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPainterPath, QPen, QPixmap, QPolygonF
+
+from worldattention.app import theme
+
+ON_PRIMARY = theme.ON_ACCENT
+"""Colour of icons on the accent's ground."""
+
+Draw = Callable[[QPainter], None]
+"""Draws on a square of 24 x 24 units with the pen and brush it is given."""
+
+
+def icon(name: str, colour: str = theme.TEXT) -> QIcon:
+    """The icon of that name. Raises KeyError for an unknown one."""
+    return QIcon(_PathEngine(_DRAWINGS[name], colour))
+
+
+def app_icon() -> QIcon:
+    """The program's own mark: a world seen through an arc of memory."""
+    return QIcon(_PathEngine(_mark, theme.ACCENT))
+
+
+class _PathEngine(QIconEngine):
+    def __init__(self, draw: Draw, colour: str) -> None:
+        super().__init__()
+        self._draw = draw
+        self._colour = colour
+
+    def clone(self) -> QIconEngine:
+        return _PathEngine(self._draw, self._colour)
+
+    def key(self) -> str:
+        return "worldattention"
+
+    def read(self, _stream: object) -> bool:
+        return False
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        pixmap = QPixmap(size)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+        painter.end()
+        return pixmap
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, _state: QIcon.State) -> None:
+        side = min(rect.width(), rect.height())
+        colour = QColor(theme.FAINT if mode == QIcon.Mode.Disabled else self._colour)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2)
+        painter.scale(side / 24, side / 24)
+        painter.setPen(
+            QPen(colour, 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin)
+        )
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        self._draw(painter)
+        painter.restore()
+
+
+def _filled(painter: QPainter) -> None:
+    painter.setBrush(painter.pen().color())
+
+
+def _polygon(painter: QPainter, *points: tuple[float, float]) -> None:
+    painter.drawPolygon(QPolygonF([QPointF(x, y) for x, y in points]))
+
+
+def _lines(painter: QPainter, *points: tuple[float, float]) -> None:
+    painter.drawPolyline(QPolygonF([QPointF(x, y) for x, y in points]))
+
+
+def _play(painter: QPainter) -> None:
+    _filled(painter)
+    _polygon(painter, (8, 5.5), (8, 18.5), (18.5, 12))
+
+
+def _pause(painter: QPainter) -> None:
+    _filled(painter)
+    painter.drawRoundedRect(QRectF(7, 6, 3, 12), 0.8, 0.8)
+    painter.drawRoundedRect(QRectF(14, 6, 3, 12), 0.8, 0.8)
+
+
+def _restart(painter: QPainter) -> None:
+    painter.drawArc(QRectF(5.5, 5.5, 13, 13), 140 * 16, -310 * 16)
+    _lines(painter, (5.2, 4.6), (6.2, 8.9), (10.4, 8.0))
+
+
+def _new(painter: QPainter) -> None:
+    _lines(painter, (13, 4), (6, 4), (6, 20), (18, 20), (18, 9), (13, 4), (13, 9), (18, 9))
+
+
+def _open(painter: QPainter) -> None:
+    _lines(painter, (4, 18.5), (4, 6), (9.5, 6), (11.5, 8.5), (18.5, 8.5), (18.5, 11))
+    _lines(painter, (4, 18.5), (6.6, 11), (21, 11), (18.4, 18.5), (4, 18.5))
+
+
+def _save(painter: QPainter) -> None:
+    _lines(painter, (12, 4), (12, 14.5))
+    _lines(painter, (7.5, 10.5), (12, 15), (16.5, 10.5))
+    _lines(painter, (4.5, 16), (4.5, 19.5), (19.5, 19.5), (19.5, 16))
+
+
+def _export(painter: QPainter) -> None:
+    painter.drawRoundedRect(QRectF(3.5, 5.5, 17, 13), 2, 2)
+    for x in (7.5, 16.5):
+        _lines(painter, (x, 5.5), (x, 18.5))
+    _filled(painter)
+    _polygon(painter, (10.6, 9.6), (10.6, 14.4), (14.4, 12))
+
+
+def _add(painter: QPainter) -> None:
+    _lines(painter, (12, 5.5), (12, 18.5))
+    _lines(painter, (5.5, 12), (18.5, 12))
+
+
+def _delete(painter: QPainter) -> None:
+    _lines(painter, (5, 7), (19, 7))
+    _lines(painter, (9.5, 7), (10, 4.5), (14, 4.5), (14.5, 7))
+    _lines(painter, (6.8, 7), (7.8, 19.5), (16.2, 19.5), (17.2, 7))
+
+
+def _undo(painter: QPainter) -> None:
+    _lines(painter, (8.5, 5), (4.5, 9), (8.5, 13))
+    path = QPainterPath(QPointF(4.8, 9))
+    path.lineTo(14, 9)
+    path.cubicTo(21, 9, 21, 18.5, 14, 18.5)
+    path.lineTo(9.5, 18.5)
+    painter.drawPath(path)
+
+
+def _redo(painter: QPainter) -> None:
+    painter.translate(24, 0)
+    painter.scale(-1, 1)
+    _undo(painter)
+
+
+def _split(painter: QPainter) -> None:
+    painter.drawRoundedRect(QRectF(3.5, 8, 6, 8), 1.2, 1.2)
+    painter.drawRoundedRect(QRectF(14.5, 8, 6, 8), 1.2, 1.2)
+    _lines(painter, (12, 4.5), (12, 19.5))
+
+
+def _fit(painter: QPainter) -> None:
+    _lines(painter, (4, 6), (4, 18))
+    _lines(painter, (20, 6), (20, 18))
+    _lines(painter, (7, 12), (17, 12))
+    _lines(painter, (9.5, 9.5), (7, 12), (9.5, 14.5))
+    _lines(painter, (14.5, 9.5), (17, 12), (14.5, 14.5))
+
+
+def _send(painter: QPainter) -> None:
+    _lines(painter, (18, 6), (18, 12.5), (6, 12.5))
+    _lines(painter, (9.5, 9), (6, 12.5), (9.5, 16))
+
+
+def _close(painter: QPainter) -> None:
+    _lines(painter, (7, 7), (17, 17))
+    _lines(painter, (17, 7), (7, 17))
+
+
+def _float(painter: QPainter) -> None:
+    painter.drawRoundedRect(QRectF(5, 9, 10, 10), 1.5, 1.5)
+    _lines(painter, (10, 5), (19, 5), (19, 14))
+
+
+def _lock(painter: QPainter) -> None:
+    painter.drawRoundedRect(QRectF(6.5, 11, 11, 8.5), 1.8, 1.8)
+    painter.drawArc(QRectF(8.6, 5, 6.8, 11), 0, 180 * 16)
+
+
+def _dice(painter: QPainter) -> None:
+    painter.drawRoundedRect(QRectF(5, 5, 14, 14), 3, 3)
+    _filled(painter)
+    for x, y in ((9, 9), (15, 9), (12, 12), (9, 15), (15, 15)):
+        painter.drawEllipse(QPointF(x, y), 0.5, 0.5)
+
+
+def _mark(painter: QPainter) -> None:
+    painter.drawEllipse(QPointF(12, 13), 7.5, 7.5)
+    painter.setPen(QPen(QColor(theme.RECALL), 1.8))
+    path = QPainterPath(QPointF(12 + 9.6 * math.cos(2.6), 13 - 9.6 * math.sin(2.6)))
+    path.quadTo(QPointF(12, -3.5), QPointF(12 + 9.6 * math.cos(0.55), 13 - 9.6 * math.sin(0.55)))
+    painter.drawPath(path)
+    _filled(painter)
+    painter.drawEllipse(QPointF(12, 13), 1.6, 1.6)
+
+
+_DRAWINGS: dict[str, Draw] = {
+    "play": _play,
+    "pause": _pause,
+    "restart": _restart,
+    "new": _new,
+    "open": _open,
+    "save": _save,
+    "export": _export,
+    "add": _add,
+    "delete": _delete,
+    "undo": _undo,
+    "redo": _redo,
+    "split": _split,
+    "fit": _fit,
+    "send": _send,
+    "close": _close,
+    "float": _float,
+    "lock": _lock,
+    "dice": _dice,
+}

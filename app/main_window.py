@@ -1,0 +1,330 @@
+"""The window: puts the parts together and lets them talk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxLayout, QWidget
+
+from worldattention.app import dialogs, icons, window_state
+from worldattention.app.actions import SPECS, fill_menus, make_actions
+from worldattention.app.export_dialog import ExportFlow
+from worldattention.app.messages import OpenEngine, OpenSession
+from worldattention.app.notifications import ERROR, WARNING, Notifications
+from worldattention.app.panels.memory import MemoryPanel
+from worldattention.app.panels.pages import PagesPanel
+from worldattention.app.panels.sparsity import SparsityPanel
+from worldattention.app.presenter import Presenter
+from worldattention.app.project_files import ProjectFiles
+from worldattention.app.prompt_box import PromptBox
+from worldattention.app.status import StatusBar
+from worldattention.app.timeline.dock import TimelineDock
+from worldattention.app.timeline.layout import clock
+from worldattention.app.timeline.model import TimelineModel
+from worldattention.app.toolbar import MainToolBar, SettingsBar
+from worldattention.app.viewport import Viewport
+from worldattention.app.world import World
+from worldattention.core.config import EngineConfig
+from worldattention.core.errors import UserError
+from worldattention.core.geometry import FPS
+from worldattention.core.project import Project, ProjectSettings
+from worldattention.core.timeline import Timeline
+
+PROGRAM = "WorldAttention Playground"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a window is made of. `state_file` None: nothing is remembered and nothing is asked."""
+
+    open_engine: OpenEngine
+    open_session: OpenSession
+    configure: Callable[[ProjectSettings], EngineConfig]
+    project: Project
+    path: Path | None = None
+    state_file: Path | None = None
+    cache_folder: Path | None = None
+
+
+class MainWindow(QMainWindow):
+    """See DESIGN 6. Everything that the user does ends in a method of the world or of the timeline's model."""
+
+    closed = Signal()
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__()
+        self._setup = setup
+        self.world_ended = True
+        self.setWindowIcon(icons.app_icon())
+        self.setAcceptDrops(True)
+        self.resize(1280, 800)
+        self.model = TimelineModel(self)
+        self.model.open(setup.project.timeline)
+        self.settings_bar = SettingsBar(setup.project.settings)
+        self.files = ProjectFiles(self, setup.project, setup.path, self._present)
+        config = setup.configure(setup.project.settings)
+        self.world = World(
+            setup.open_engine, setup.open_session, config, self.model.timeline, setup.cache_folder, self
+        )
+        self._build()
+        self.presenter = Presenter(self)
+        self._connect()
+        self._default_state = self.saveState(window_state.VERSION)
+        if setup.state_file is not None:
+            window_state.restore(self, setup.state_file)
+        self.refresh_title()
+
+    def start(self) -> None:
+        """Begins to load the world."""
+        self.presenter.show_loading("Starting", 0.0)
+        self.world.start()
+
+    # Building
+
+    def _build(self) -> None:
+        self.actions_by_name = make_actions(self, self._handlers())
+        actions = self.actions_by_name
+        self.viewport = Viewport()
+        self.notifications = Notifications(self.viewport)
+        self.prompt_box = PromptBox()
+        centre = QWidget()
+        column = QVBoxLayout(centre)
+        column.setContentsMargins(10, 0, 4, 4)
+        column.setSpacing(0)
+        column.addWidget(self.viewport, 1)
+        column.addWidget(self.prompt_box)
+        self.setCentralWidget(centre)
+        self.toolbar = MainToolBar(actions, self.settings_bar)
+        self.addToolBar(self.toolbar)
+        self.sparsity, self.pages, self.memory = SparsityPanel(), PagesPanel(), MemoryPanel()
+        for panel in (self.sparsity, self.pages, self.memory):
+            self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, panel)
+        self.timeline = TimelineDock(self.model, actions)
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.timeline)
+        self._size_docks()
+        self.status = StatusBar()
+        self.setStatusBar(self.status)
+        menus = fill_menus(self.menuBar(), actions)
+        for dock in (self.sparsity, self.pages, self.memory, self.timeline):
+            menus["View"].addAction(dock.toggleViewAction())
+        menus["View"].addSeparator()
+        menus["View"].addAction(actions["reset_layout"])
+        for name, spec in SPECS.items():
+            if not spec.everywhere:
+                self.viewport.addAction(actions[name])
+                self.timeline.view.addAction(actions[name])
+        actions["smooth"].setChecked(True)
+        self.export_flow = ExportFlow(self)
+        self._set_edit_actions()
+
+    def _size_docks(self) -> None:
+        panels = [self.sparsity, self.pages, self.memory]
+        self.resizeDocks(panels, [400] * 3, Qt.Orientation.Horizontal)
+        self.resizeDocks(panels, [165, 185, 200], Qt.Orientation.Vertical)
+        self.resizeDocks([self.timeline], [190], Qt.Orientation.Vertical)
+
+    def _handlers(self) -> dict[str, Callable[[], object]]:
+        return {
+            "new": lambda: self.files.new(),
+            "open": lambda: self.files.open_asking(),
+            "save": lambda: self.files.save(),
+            "save_as": lambda: self.files.save_as(),
+            "export": lambda: self.export_flow.ask(),
+            "quit": self.close,
+            "undo": self.model.undo_stack.undo,
+            "redo": self.model.undo_stack.redo,
+            "add": self._add_event,
+            "split": self.model.split,
+            "duplicate": self.model.duplicate_selected,
+            "delete": self.model.delete_selected,
+            "play": self.toggle_play,
+            "restart": self.restart,
+            "back": lambda: self._seek_by(-5 * FPS),
+            "forward": lambda: self._seek_by(5 * FPS),
+            "frame_back": lambda: self._seek_by(-1, pause=True),
+            "frame_forward": lambda: self._seek_by(1, pause=True),
+            "second_back": lambda: self._seek_by(-FPS),
+            "second_forward": lambda: self._seek_by(FPS),
+            "home": lambda: self.world.playback.seek(self.world.reel.first),
+            "end": lambda: self.world.playback.seek(max(0, self.world.reel.made - 1)),
+            "prompt": lambda: self.prompt_box.edit.setFocus(Qt.FocusReason.ShortcutFocusReason),
+            "zoom_in": lambda: self.timeline.view.zoom(1.4),
+            "zoom_out": lambda: self.timeline.view.zoom(1 / 1.4),
+            "fit": lambda: self.timeline.view.fit(),
+            "table": lambda: self.timeline.show_table(self._is_on("table")),
+            "smooth": lambda: self.viewport.set_smooth(self._is_on("smooth")),
+            "fullscreen": self._toggle_fullscreen,
+            "reset_layout": self._reset_layout,
+            "keys": lambda: dialogs.KeysDialog(self).open(),
+            "about": lambda: dialogs.show_about(self),
+        }
+
+    def _connect(self) -> None:
+        world, model, tell = self.world, self.model, self.notifications.tell
+        model.changed.connect(lambda: world.set_timeline(model.timeline))
+        model.changed.connect(self.refresh_title)
+        model.changed.connect(self._set_edit_actions)
+        model.selection_changed.connect(self._set_edit_actions)
+        model.refused.connect(lambda text: tell(text, WARNING))
+        model.undo_stack.canUndoChanged.connect(self.actions_by_name["undo"].setEnabled)
+        model.undo_stack.canRedoChanged.connect(self.actions_by_name["redo"].setEnabled)
+        self.settings_bar.changed.connect(self._settings_changed)
+        self.prompt_box.said.connect(self.say)
+        self.prompt_box.put.connect(self._put)
+        self.prompt_box.left.connect(lambda: self.viewport.setFocus(Qt.FocusReason.OtherFocusReason))
+        self.prompt_box.memory_chosen.connect(self._seek_seconds)
+        self.timeline.view.seek_requested.connect(self._seek_seconds)
+        self.timeline.add_requested.connect(self._add_event)
+        self.viewport.action_clicked.connect(self.restart)
+        self.viewport.double_clicked.connect(self.actions_by_name["fullscreen"].trigger)
+        self.files.opened.connect(self._project_opened)
+        self.files.renamed.connect(self.refresh_title)
+        self.files.failed.connect(lambda text: tell(text, ERROR))
+        self.files.told.connect(tell)
+        self.notifications.added.connect(self.status.show_notice)
+        QApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
+
+    # What the user does
+
+    def say(self, prompt: str) -> None:
+        """Changes the world at the next block; the first prompt of a still world also starts it."""
+        self.world.say(prompt)
+        if self.model.locked == 0 and self.world.state != "failed":
+            self.world.playback.play()
+
+    def toggle_play(self) -> None:
+        """Play or pause."""
+        if self.world.state == "failed":
+            self.restart()
+        elif self.world.playback.playing:
+            self.world.playback.pause()
+        else:
+            self.world.playback.play()
+
+    def restart(self) -> None:
+        """The same timeline in a new world, from the beginning."""
+        self.presenter.clear()
+        self.world.restart(self.model.timeline, self._setup.configure(self.settings_bar.settings))
+        self.presenter.accept_settings()
+        self.presenter.show_loading("Starting", 0.0)
+        self.world.playback.play()
+
+    def _put(self, prompt: str) -> None:
+        at = max(self.model.playhead, self.model.locked)
+        if self.model.put(at, prompt):
+            self.notifications.tell(f"On the timeline at {clock(at, True)}.")
+
+    def _add_event(self) -> None:
+        self.timeline.view.add_at(max(self.model.playhead, self.model.locked))
+
+    def _seek_by(self, frames: int, pause: bool = False) -> None:
+        if pause:
+            self.world.playback.pause()
+        playback = self.world.playback
+        target = max(self.world.reel.first, playback.position + frames)
+        playback.seek(min(target, max(0, self.world.reel.made - 1)))
+
+    def _seek_seconds(self, seconds: float) -> None:
+        self.world.playback.seek(max(round(seconds * FPS), self.world.reel.first))
+
+    def _settings_changed(self, settings: ProjectSettings) -> None:
+        try:
+            self.world.configure(self._setup.configure(settings), settings)
+        except UserError as error:
+            self.presenter.refuse_settings(str(error), settings, offer_restart=False)
+        self.refresh_title()
+
+    # Projects
+
+    def _present(self) -> tuple[Timeline, ProjectSettings]:
+        return self.model.timeline, self.settings_bar.settings
+
+    def _project_opened(self) -> None:
+        project = self.files.saved
+        self.presenter.clear()
+        self.model.open(project.timeline)
+        self.settings_bar.show_settings(project.settings)
+        self.presenter.accept_settings()
+        self.timeline.view.fit()
+        if not project.timeline.events:
+            self.world.playback.pause()
+        self.world.restart(project.timeline, self._setup.configure(project.settings), keep_prompts=False)
+        self.refresh_title()
+
+    def refresh_title(self) -> None:
+        """The project's name, and whether it has unsaved changes."""
+        self.setWindowTitle(f"{self.files.name}[*] – {PROGRAM}")
+        self.setWindowModified(self.files.changed)
+
+    def _set_edit_actions(self) -> None:
+        selected = self.model.selected is not None
+        for name in ("delete", "duplicate"):
+            self.actions_by_name[name].setEnabled(selected)
+        self.actions_by_name["undo"].setEnabled(self.model.undo_stack.canUndo())
+        self.actions_by_name["redo"].setEnabled(self.model.undo_stack.canRedo())
+
+    # The window itself
+
+    def _is_on(self, name: str) -> bool:
+        action: QAction = self.actions_by_name[name]
+        return action.isChecked()
+
+    def _toggle_fullscreen(self) -> None:
+        if self._is_on("fullscreen"):
+            self.showFullScreen()
+        else:
+            self.showNormal()
+
+    def _reset_layout(self) -> None:
+        self.restoreState(self._default_state, window_state.VERSION)
+        self._size_docks()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._setup.state_file is None or not self._setup.state_file.exists():
+            self._size_docks()
+        self.prompt_box.edit.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # Space plays everywhere, so Enter is what presses a focused button.
+        if (
+            event.type() == QEvent.Type.KeyPress
+            and isinstance(event, QKeyEvent)
+            and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+            and isinstance(watched, QAbstractButton)
+            and watched.window() is self
+        ):
+            watched.click()
+            return True
+        return super().eventFilter(watched, event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.toLocalFile().endswith(".world") for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for url in event.mimeData().urls():
+            path = Path(url.toLocalFile())
+            if path.suffix == ".world":
+                event.acceptProposedAction()
+                if self.files.confirm():
+                    self.files.open(path)
+                return
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self._setup.state_file is not None:
+            if not self.files.confirm():
+                event.ignore()
+                return
+            window_state.save(self, self._setup.state_file)
+        self.presenter.stop()
+        application = QApplication.instance()
+        if application is not None:
+            application.removeEventFilter(self)
+        self.world_ended = self.world.close()
+        event.accept()
+        self.closed.emit()

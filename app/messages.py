@@ -1,0 +1,182 @@
+"""What window and worker say to each other: frozen data, no Qt (DESIGN 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from worldattention.core.config import EngineConfig
+from worldattention.core.geometry import Geometry
+from worldattention.core.telemetry import BlockResult, BlockTelemetry
+from worldattention.core.timeline import Timeline
+
+Progress = Callable[[str, float], None]
+
+
+class EngineLike(Protocol):
+    """The part of `core.engine.Engine` that the window needs."""
+
+    @property
+    def geometry(self) -> Geometry: ...
+    @property
+    def block(self) -> int: ...
+    @property
+    def device_name(self) -> str: ...
+    @property
+    def backend(self) -> str: ...
+    def configure(self, config: EngineConfig) -> int: ...
+    def close(self) -> None: ...
+
+
+class SessionLike(Protocol):
+    """The part of `core.session.Session` that the window needs."""
+
+    timeline: Timeline
+
+    def say(self, prompt: str) -> int: ...
+    def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult: ...
+    def reset(self) -> None: ...
+
+
+OpenEngine = Callable[[EngineConfig, Progress], EngineLike]
+OpenSession = Callable[[EngineLike, Timeline], SessionLike]
+
+
+# Window -> worker. `epoch` names the world that the sender saw; the worker drops commands of older worlds.
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One wish of the user; acknowledged by its id with the block at which it takes effect."""
+
+    id: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Say(Command):
+    """A prompt typed live: it holds from the next block on."""
+
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimeline(Command):
+    """The edited timeline. `said` is the id of the last `Say` that it already holds."""
+
+    timeline: Timeline
+    said: int
+
+
+@dataclass(frozen=True, slots=True)
+class Configure(Command):
+    """New settings from the next block on."""
+
+    config: EngineConfig
+
+
+@dataclass(frozen=True, slots=True)
+class SetRunning(Command):
+    """Whether blocks may be made (play, pause)."""
+
+    running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Restart(Command):
+    """A new world, from block 0, with this timeline and configuration; its `epoch` is the new one."""
+
+    timeline: Timeline
+    config: EngineConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Export(Command):
+    """Write the first `frames` frames as a video, making those that are missing."""
+
+    path: Path
+    frames: int
+    title: str
+
+
+# Worker -> window.
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """A stage of loading, and how much of all of it is done (0..1)."""
+
+    stage: str
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The engine stands; `block` is the next to be made."""
+
+    epoch: int
+    geometry: Geometry
+    device_name: str
+    backend: str
+    block: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """Command `id` takes effect at `block`, `seconds` into the world; or was refused, with a sentence."""
+
+    id: int
+    epoch: int
+    block: int
+    seconds: float
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Block number `block` is being made with this prompt: all before its end is past."""
+
+    epoch: int
+    block: int
+    locked_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A block is made; its frames are on the reel."""
+
+    epoch: int
+    telemetry: BlockTelemetry
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The world stands still; one sentence for people. A restart revives it."""
+
+    epoch: int
+    sentence: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProgress:
+    """Frames written so far of all."""
+
+    frames: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExportDone:
+    """The export ended: written, cancelled, or failed with a sentence."""
+
+    path: Path
+    frames: int
+    cancelled: bool = False
+    failure: str | None = None
+
+
+Message = Loading | Ready | Acknowledged | Begun | Made | Failed | ExportProgress | ExportDone

@@ -1,0 +1,133 @@
+"""One funnel for everything that people are told: quiet toasts over the picture, and a log of all of them."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from worldattention.app import theme
+from worldattention.app.panels.dock import flat_button
+
+INFO, WARNING, ERROR = "info", "warning", "error"
+SHOWN_MS = {INFO: 5000, WARNING: 9000, ERROR: 0}
+MAX_TOASTS = 3
+_MARKS = {INFO: ("i", theme.ACCENT), WARNING: ("!", theme.WARNING), ERROR: ("×", theme.DANGER)}
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What was said, and how grave it is."""
+
+    level: str
+    text: str
+
+
+class Notifications(QObject):
+    """Shows toasts in the upper right corner of `host`; the newest 200 notices stay in `history`."""
+
+    added = Signal(object)  # Notice
+
+    def __init__(self, host: QWidget) -> None:
+        super().__init__(host)
+        self._host = host
+        self._toasts: list[_Toast] = []
+        self.history: deque[Notice] = deque(maxlen=200)
+        host.installEventFilter(self)
+
+    def tell(
+        self, text: str, level: str = INFO, action: str = "", act: Callable[[], None] | None = None
+    ) -> None:
+        """Shows a sentence; with `action` also a button that does `act`. The same sentence is shown once."""
+        log.log(logging.INFO if level == INFO else logging.WARNING, "%s", text)
+        notice = Notice(level, text)
+        self.history.append(notice)
+        self.added.emit(notice)
+        for toast in [toast for toast in self._toasts if toast.notice == notice]:
+            self._remove(toast)
+        while len(self._toasts) >= MAX_TOASTS:
+            self._remove(self._toasts[0])
+        toast = _Toast(notice, action, act, self._host)
+        toast.closed.connect(lambda: self._remove(toast))
+        self._toasts.append(toast)
+        self._place()
+        toast.show()
+        if SHOWN_MS[level]:
+            QTimer.singleShot(SHOWN_MS[level], toast, toast.closed.emit)
+
+    def clear(self, level: str | None = None) -> None:
+        """Takes toasts away (of one level, or all)."""
+        for toast in list(self._toasts):
+            if level is None or toast.notice.level == level:
+                self._remove(toast)
+
+    @property
+    def shown(self) -> list[Notice]:
+        """The notices that are on the screen."""
+        return [toast.notice for toast in self._toasts]
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._host and event.type() == QEvent.Type.Resize:
+            self._place()
+        return False
+
+    def _remove(self, toast: _Toast) -> None:
+        if toast in self._toasts:
+            self._toasts.remove(toast)
+            toast.hide()
+            toast.deleteLater()
+            self._place()
+
+    def _place(self) -> None:
+        y = 12
+        for toast in self._toasts:
+            width = min(380, self._host.width() - 24)
+            toast.setFixedWidth(max(width, 120))
+            toast.adjustSize()
+            toast.move(self._host.width() - toast.width() - 12, y)
+            toast.raise_()
+            y += toast.height() + 8
+
+
+class _Toast(QFrame):
+    closed = Signal()
+
+    def __init__(self, notice: Notice, action: str, act: Callable[[], None] | None, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.notice = notice
+        mark, colour = _MARKS[notice.level]
+        self.setObjectName("toast")
+        self.setStyleSheet(
+            f"QFrame#toast {{ background: {theme.RAISED}; border: 1px solid {theme.LINE};"
+            f" border-left: 3px solid {colour}; border-radius: 8px; }}"
+        )
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 8, 6, 8)
+        row.setSpacing(10)
+        sign = QLabel(mark)
+        sign.setStyleSheet(f"color: {colour}; font-weight: 700; font-size: 14px;")
+        row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
+        column = QVBoxLayout()
+        column.setSpacing(6)
+        text = QLabel(notice.text)
+        text.setWordWrap(True)
+        text.setTextFormat(Qt.TextFormat.PlainText)
+        text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        self.setAccessibleName(f"{notice.level}: {notice.text}")
+        column.addWidget(text)
+        if act is not None:
+            button = QPushButton(action)
+            button.setAccessibleName(action)
+            button.clicked.connect(act)
+            button.clicked.connect(self.closed)
+            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        row.addLayout(column, 1)
+        close = flat_button("close", "Dismiss", 12)
+        close.clicked.connect(self.closed)
+        row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)

@@ -1,0 +1,1 @@
+"""The live panels: sparsity per head, recalled pages, memory per tier."""

@@ -1,0 +1,120 @@
+"""A dock with the window's own title bar (drag it, or double-click to detach) and a line of live numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDockWidget,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from worldattention.app import icons, theme
+
+
+class PanelDock(QDockWidget):
+    """A title bar with a readout and tools over a body that `fill` gives."""
+
+    def __init__(self, name: str, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(title, parent)
+        self.setObjectName(name)
+        self.setAccessibleName(title)
+        self._readout = QLabel()
+        self._readout.setObjectName("muted")
+        self._readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._readout.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
+
+    def fill(self, body: QWidget, tools: Sequence[QWidget] = ()) -> None:
+        """Puts the body in, and `tools` at the right of the title bar."""
+        self.setTitleBarWidget(self._title_bar(self.windowTitle(), tools))
+        frame = QWidget()
+        frame.setObjectName("dockBody")
+        frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(12, 0, 12, 8)
+        layout.setSpacing(2)
+        layout.addWidget(self._readout)
+        self._readout.hide()
+        layout.addWidget(body, 1)
+        self.setWidget(frame)
+
+    def set_readout(self, text: str) -> None:
+        """The line of live numbers below the title."""
+        self._readout.setVisible(True)
+        self._readout.setText(text)
+        self._readout.setToolTip(text)
+
+    @property
+    def readout(self) -> str:
+        """The line of live numbers."""
+        return self._readout.text()
+
+    def _title_bar(self, title: str, tools: Sequence[QWidget]) -> QWidget:
+        bar = QWidget()
+        bar.setObjectName("dockTitle")
+        bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        layout = QHBoxLayout(bar)
+        layout.setContentsMargins(12, 6, 8, 2)
+        layout.setSpacing(theme.SPACE)
+        label = QLabel(title)
+        label.setObjectName("title")
+        layout.addWidget(label)
+        layout.addStretch(1)
+        for tool in tools:
+            layout.addWidget(tool)
+        bar.setMinimumHeight(30)
+        return bar
+
+
+def flat_button(icon: str, name: str, pixels: int = 16) -> QToolButton:
+    """A quiet icon button for title bars; reached by Tab, but a click leaves the focus where it was."""
+    button = QToolButton()
+    button.setProperty("flat", True)
+    button.setIcon(icons.icon(icon, theme.MUTED))
+    button.setIconSize(button.iconSize().scaled(pixels, pixels, Qt.AspectRatioMode.IgnoreAspectRatio))
+    button.setToolTip(name)
+    button.setAccessibleName(name)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
+class Segments(QWidget):
+    """A few exclusive choices side by side."""
+
+    chosen = Signal(str)
+
+    def __init__(self, name: str, choices: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        self._group = QButtonGroup(self)
+        self._choices = tuple(choices)
+        for number, choice in enumerate(self._choices):
+            button = QToolButton()
+            button.setText(choice)
+            button.setCheckable(True)
+            button.setChecked(number == 0)
+            button.setProperty("segment", True)
+            button.setAccessibleName(f"{name}: {choice}")
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            self._group.addButton(button, number)
+            layout.addWidget(button)
+        self._group.idClicked.connect(lambda number: self.chosen.emit(self._choices[number]))
+
+    @property
+    def choice(self) -> str:
+        """The chosen text."""
+        return self._choices[self._group.checkedId()]
+
+    def choose(self, choice: str) -> None:
+        """Chooses as a click would."""
+        self._group.button(self._choices.index(choice)).click()

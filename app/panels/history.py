@@ -1,0 +1,107 @@
+"""What the page panel remembers: the score of every page at every recent block, as matrices to draw."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from worldattention.core.telemetry import BlockTelemetry, PageRecord
+
+Matrix = npt.NDArray[np.float32]
+
+COLUMNS = 160
+"""Blocks that are kept and drawn: two minutes of the pocket world."""
+MAX_ROWS = 256
+"""Rows of the drawn image; more pages share rows, the highest value wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Page `page` lay in the window from column `first` to column `last`, both included."""
+
+    page: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    block: int
+    similarity: Matrix  # [pages]
+    score: Matrix  # [pages]
+    recalled: frozenset[int]
+
+
+class PageHistory:
+    """Grows by a block at a time. Between recalls the scores of the last recall stay in force."""
+
+    def __init__(self) -> None:
+        self._columns: deque[_Column] = deque(maxlen=COLUMNS)
+        self.pages: tuple[PageRecord, ...] = ()
+
+    def add(self, telemetry: BlockTelemetry) -> None:
+        """Takes in a block."""
+        self.pages = telemetry.pages
+        fresh = telemetry.recall is not None or not self._columns
+        if fresh:
+            similarity = _values([page.similarity for page in self.pages])
+            score = _values([page.score for page in self.pages])
+        else:
+            similarity, score = self._columns[-1].similarity, self._columns[-1].score
+        recalled = frozenset(index for index, page in enumerate(self.pages) if page.recalled)
+        self._columns.append(_Column(telemetry.block, similarity, score, recalled))
+
+    @property
+    def first_block(self) -> int:
+        """Block of the first column."""
+        return self._columns[0].block if self._columns else 0
+
+    @property
+    def blocks(self) -> int:
+        """Columns that are kept."""
+        return len(self._columns)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the matrices."""
+        return min(len(self.pages), MAX_ROWS)
+
+    @property
+    def pages_per_row(self) -> int:
+        """Pages that share a row."""
+        return max(1, -(-len(self.pages) // MAX_ROWS))
+
+    def matrix(self, kind: str) -> Matrix:
+        """`score` or `similarity` as [rows, blocks]; NaN where a page was no candidate."""
+        group = self.pages_per_row
+        rows = -(-len(self.pages) // group)
+        result = np.full((rows * group, self.blocks), -np.inf, np.float32)
+        for index, column in enumerate(self._columns):
+            values = column.score if kind == "score" else column.similarity
+            result[: len(values), index] = np.where(np.isnan(values), -np.inf, values)
+        pooled = result.reshape(rows, group, self.blocks).max(axis=1) if rows else result
+        pooled[np.isneginf(pooled)] = np.nan
+        return pooled
+
+    def runs(self) -> list[Run]:
+        """When recalled pages lay in the window, as spans of columns."""
+        open_runs: dict[int, int] = {}
+        done: list[Run] = []
+        for index, column in enumerate(self._columns):
+            ended = [page for page in open_runs if page not in column.recalled]
+            done.extend(Run(page, open_runs.pop(page), index - 1) for page in ended)
+            for page in column.recalled:
+                open_runs.setdefault(page, index)
+        done.extend(Run(page, first, self.blocks - 1) for page, first in open_runs.items())
+        return done
+
+    def was_recalled(self, page: int, column: int) -> bool:
+        """Whether the page lay in the window at that column."""
+        return page in self._columns[column].recalled
+
+
+def _values(values: list[float | None]) -> Matrix:
+    return np.array([np.nan if value is None else value for value in values], np.float32)

@@ -1,0 +1,170 @@
+"""Memory per tier: a bar against its quota, traffic, and the stacked use over time (DESIGN 4)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from worldattention.app import theme
+from worldattention.app.panels.dock import PanelDock
+from worldattention.app.panels.plot import Plot, steps
+from worldattention.core.telemetry import BlockTelemetry, TierUsage
+from worldattention.core.units import format_bytes
+
+ROW_HEIGHT = 31
+MAX_BLOCKS = 1200
+TRAFFIC_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class TierBars(QWidget):
+    """One row a tier: name, bar of used against quota, numbers, traffic."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._tiers: tuple[TierUsage, ...] = ()
+        self._traffic: dict[str, tuple[float, float]] = {}
+        self.setAccessibleName("Memory of each tier")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, 3 * ROW_HEIGHT)
+
+    def show_tiers(self, tiers: tuple[TierUsage, ...], traffic: dict[str, tuple[float, float]]) -> None:
+        """Shows tiers with their (read, written) bytes a second."""
+        self._tiers, self._traffic = tiers, traffic
+        self.setAccessibleDescription("; ".join(self.row_text(tier) for tier in tiers))
+        self.update()
+
+    def row_text(self, tier: TierUsage) -> str:
+        """The row in words."""
+        pages = f"{tier.pages} page" + ("" if tier.pages == 1 else "s")
+        state = "" if tier.active else " · off"
+        used = f"{format_bytes(tier.used_bytes)} of {format_bytes(tier.quota_bytes)}"
+        return f"{theme.TIER_NAMES[tier.name]} {used} · {pages}{state}"
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        try:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            for index, tier in enumerate(self._tiers):
+                self._row(painter, QRectF(0, index * ROW_HEIGHT, self.width(), ROW_HEIGHT), tier)
+        except Exception:  # an exception that leaves a paint event ends the process
+            log.exception("the tiers could not be painted")
+        finally:
+            painter.end()
+
+    def _row(self, painter: QPainter, rect: QRectF, tier: TierUsage) -> None:
+        colour = QColor(theme.TIER_COLOURS[tier.name] if tier.active else theme.FAINT)
+        line = QRectF(rect.left(), rect.top() + 2, rect.width(), 16)
+        painter.setFont(theme.font(11, QFont.Weight.DemiBold))
+        painter.setPen(colour)
+        painter.drawText(
+            line, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, theme.TIER_NAMES[tier.name]
+        )
+        painter.setFont(theme.font(11))
+        painter.setPen(QColor(theme.TEXT))
+        _, numbers = self.row_text(tier).split(" ", 1)
+        painter.drawText(line.adjusted(56, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, numbers)
+        read, written = self._traffic.get(tier.name, (0.0, 0.0))
+        painter.setPen(QColor(theme.MUTED))
+        flow = f"out {format_bytes(round(read))}/s  in {format_bytes(round(written))}/s"
+        painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, flow)
+        bar = QRectF(rect.left(), rect.top() + 20, rect.width(), 5)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.WINDOW))
+        painter.drawRoundedRect(bar, 2.5, 2.5)
+        share = min(tier.used_bytes / tier.quota_bytes, 1.0) if tier.quota_bytes else 0.0
+        if share > 0:
+            painter.setBrush(QColor(theme.WARNING) if share > 0.95 else colour)
+            painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(5.0, bar.width() * share), 5), 2.5, 2.5)
+
+
+class MemoryPanel(PanelDock):
+    """Bars for now, a stacked plot for how it came to be."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("memory", "Memory per tier", parent)
+        self.bars = TierBars()
+        self.plot = Plot()
+        self.plot.setAccessibleName("Bytes in each tier over time, stacked")
+        self.plot.setMouseEnabled(x=False, y=False)
+        self._curves: dict[str, pg.PlotCurveItem] = {}
+        for tier in ("disk", "dram", "device"):  # the whole stack first, so that lower layers cover it
+            colour = theme.TIER_COLOURS[tier]
+            fill = QColor(colour).darker(190)
+            curve = pg.PlotCurveItem(pen=pg.mkPen(colour, width=1), brush=pg.mkBrush(fill), fillLevel=0)
+            self.plot.addItem(curve)
+            self._curves[tier] = curve
+        body = QWidget()
+        layout = QVBoxLayout(body)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addWidget(self.bars)
+        layout.addWidget(self.plot, 1)
+        self.fill(body)
+        self._blocks: deque[int] = deque(maxlen=MAX_BLOCKS)
+        self._used: deque[tuple[int, int, int]] = deque(maxlen=MAX_BLOCKS)
+        self._moments: deque[tuple[float, dict[str, tuple[int, int]]]] = deque()
+
+    def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
+        """Takes in blocks, in order, and draws once."""
+        for record in telemetry:
+            used = {tier.name: tier.used_bytes for tier in record.tiers}
+            self._blocks.append(record.block)
+            self._used.append((used.get("device", 0), used.get("dram", 0), used.get("disk", 0)))
+        if telemetry:
+            self._draw(telemetry[-1])
+
+    def clear(self) -> None:
+        """A new world: nothing is stored."""
+        self._blocks.clear()
+        self._used.clear()
+        self._moments.clear()
+        for curve in self._curves.values():
+            curve.setData([], [])
+        self.bars.show_tiers((), {})
+        self.set_readout("")
+
+    def _draw(self, record: BlockTelemetry) -> None:
+        self.bars.show_tiers(record.tiers, self._rates(record.tiers))
+        blocks = np.array(self._blocks, float)
+        stacked = np.cumsum(np.array(self._used, float) / 1e6, axis=1)
+        for index, tier in enumerate(("device", "dram", "disk")):
+            self._curves[tier].setData(blocks, stacked[:, index])
+        top = max(float(stacked[-1, -1]), 1.0) * 1.15
+        self.plot.setRange(QRectF(blocks[0], 0, max(24.0, float(blocks[-1] - blocks[0])), top), padding=0)
+        last = int(blocks[0] + max(24.0, blocks[-1] - blocks[0]))
+        self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), "block")
+        self.plot.set_ticks("left", steps(0, int(top), 3), "MB", first="{at:g} {unit}")
+        hits = sum(tier.hits for tier in record.tiers)
+        misses = sum(tier.misses for tier in record.tiers)
+        total = sum(tier.used_bytes for tier in record.tiers)
+        drops = sum(tier.drops for tier in record.tiers)
+        text = f"{format_bytes(total)} · {hits} hits · {misses} misses" + (
+            f" · {drops} dropped" if drops else ""
+        )
+        self.set_readout(text)
+
+    def _rates(self, tiers: tuple[TierUsage, ...]) -> dict[str, tuple[float, float]]:
+        now = time.monotonic()
+        self._moments.append((now, {tier.name: (tier.read_bytes, tier.written_bytes) for tier in tiers}))
+        while len(self._moments) > 2 and now - self._moments[0][0] > TRAFFIC_SECONDS:
+            self._moments.popleft()
+        then, before = self._moments[0]
+        seconds = max(now - then, 0.25)
+        return {
+            tier.name: (
+                (tier.read_bytes - before.get(tier.name, (0, 0))[0]) / seconds,
+                (tier.written_bytes - before.get(tier.name, (0, 0))[1]) / seconds,
+            )
+            for tier in tiers
+        }

@@ -1,0 +1,144 @@
+"""Recalled pages: pages x blocks as a heat map of score or similarity, with each page's tier (DESIGN 4, 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+
+from worldattention.app import theme
+from worldattention.app.panels.dock import PanelDock, Segments
+from worldattention.app.panels.history import COLUMNS, PageHistory
+from worldattention.app.panels.plot import HeatPlot, steps
+from worldattention.core.telemetry import BlockTelemetry
+
+SCORE, SIMILARITY = "Score", "Similarity"
+LETTERED_PAGES = 14
+
+
+class PagesPanel(PanelDock):
+    """Blocks run right, pages up; a frame marks pages in the window, a strip at the left tells their tier."""
+
+    page_hovered = Signal(object)  # page number or None
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("pages", "Recalled pages", parent)
+        self._choice = Segments("Shown per page", (SCORE, SIMILARITY))
+        self.plot = HeatPlot()
+        self.plot.setAccessibleName("Score of every page at every block")
+        self.plot.setCursor(Qt.CursorShape.CrossCursor)
+        self.plot.setMouseEnabled(x=False, y=False)
+        self._strip = pg.ImageItem(axisOrder="row-major")
+        self.plot.addItem(self._strip)
+        self._frames = pg.PlotCurveItem(pen=pg.mkPen(theme.RECALL, width=1), connect="pairs", antialias=False)
+        self.plot.addItem(self._frames)
+        self._marks = pg.ScatterPlotItem(size=5, pen=None, brush=pg.mkBrush(theme.RECALL), symbol="d")
+        self.plot.addItem(self._marks)
+        self._letters: list[pg.TextItem] = []
+        self.fill(self.plot, (self._choice,))
+        self.setToolTip(
+            "Which pages of the past each block looked for, and which it took into its window (framed)."
+        )
+        self.history = PageHistory()
+        self.plot.describe = self._describe
+        self.plot.hovered.connect(self._hovered)
+        self._choice.chosen.connect(lambda _choice: self._draw())
+
+    @property
+    def choice(self) -> Segments:
+        """The selector of what is shown."""
+        return self._choice
+
+    def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
+        """Takes in blocks, in order, and draws once."""
+        for record in telemetry:
+            self.history.add(record)
+        self._draw()
+
+    def clear(self) -> None:
+        """A new world: no page yet."""
+        self.history = PageHistory()
+        self.plot.clear_values()
+        self._strip.clear()
+        self._frames.setData([], [])
+        self._marks.setData([], [])
+        self._letter([], 1.0)
+        self.set_readout("")
+
+    def _draw(self) -> None:
+        history = self.history
+        if not history.pages:
+            return
+        values = history.matrix("score" if self._choice.choice == SCORE else "similarity")
+        rows, columns = values.shape
+        known = values[np.isfinite(values)]
+        low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+        low, high = min(low, 0.0), max(high, low + 1e-3)
+        left, group = history.first_block - 0.5, history.pages_per_row
+        pages = rows * group
+        self.plot.show_values(values, QRectF(left, -0.5, columns, pages), low, high)
+        shown = min(max(columns, 24), COLUMNS)
+        strip = max(shown * 0.035, 0.5)
+        self._draw_strip(left - strip * 1.25, strip, pages)
+        self._draw_runs(left)
+        self.plot.setRange(QRectF(left - strip * 1.25, -0.5, shown + strip * 1.25, max(pages, 4)), padding=0)
+        self.plot.set_ticks("bottom", steps(history.first_block, history.first_block + shown - 1, 8), "block")
+        self.plot.set_ticks("left", steps(0, max(pages, 4) - 1, 5), "page")
+        self._hovered("")
+
+    def _draw_strip(self, left: float, width: float, pages: int) -> None:
+        tiers = [page.tier for page in self.history.pages]
+        colours = np.zeros((pages, 1, 4), np.uint8)
+        for index, tier in enumerate(tiers):
+            colour = QColor(theme.TIER_COLOURS[tier])
+            colours[index, 0] = (colour.red(), colour.green(), colour.blue(), 255)
+        self._strip.setImage(colours, levels=(0, 255), autoLevels=False)
+        self._strip.setRect(QRectF(left, -0.5, width, pages))
+        self._letter(tiers if len(tiers) <= LETTERED_PAGES else [], left + width / 2)
+
+    def _letter(self, tiers: list[str], x: float) -> None:
+        while len(self._letters) < len(tiers):
+            text = pg.TextItem("", color=theme.WINDOW, anchor=(0.5, 0.5))
+            text.setFont(theme.font(9))
+            self.plot.addItem(text)
+            self._letters.append(text)
+        for index, item in enumerate(self._letters):
+            item.setVisible(index < len(tiers))
+            if index < len(tiers):
+                item.setText(theme.TIER_LETTERS[tiers[index]])
+                item.setPos(x, index)
+
+    def _draw_runs(self, left: float) -> None:
+        x: list[float] = []
+        y: list[float] = []
+        marks_x, marks_y = [], []
+        for run in self.history.runs():
+            start, end = left + run.first, left + run.last + 1
+            bottom, top = run.page - 0.5, run.page + 0.5
+            x += [start, end, start, end, start, start, end, end]
+            y += [bottom, bottom, top, top, bottom, top, bottom, top]
+            marks_x.append(start + 0.5)
+            marks_y.append(float(run.page))
+        self._frames.setData(np.array(x), np.array(y))
+        self._marks.setData(marks_x, marks_y)
+
+    def _describe(self, row: int, column: int) -> str:
+        page = row * self.history.pages_per_row
+        if page >= len(self.history.pages):
+            return ""
+        record = self.history.pages[page]
+        value = self.plot.values[row, column]
+        number = "no candidate" if np.isnan(value) else f"{self._choice.choice.lower()} {value:.2f}"
+        mark = " · in the window" if self.history.was_recalled(page, column) else ""
+        tier = theme.TIER_NAMES[record.tier]
+        return f"page {record.page} block {self.history.first_block + column} · {number} · {tier}{mark}"
+
+    def _hovered(self, text: str) -> None:
+        pages = self.history.pages
+        if not text and pages:
+            recalled = [page for page in pages if page.recalled]
+            scores = " ".join("–" if page.score is None else f"{page.score:.2f}" for page in recalled)
+            text = f"{len(pages)} pages · {len(recalled)} in the window" + (f": {scores}" if scores else "")
+        self.set_readout(text)

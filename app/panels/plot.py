@@ -1,0 +1,109 @@
+"""pyqtgraph in the window's dress: an image with axes, always drawn with levels, and what is under the mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
+
+from worldattention.app import theme
+
+Array = npt.NDArray[np.float32]
+
+
+class Plot(pg.PlotWidget):
+    """A quiet plot: thin axes in muted ink, no menu, no buttons."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, background=theme.PANEL)
+        for part in (self, self.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setMenuEnabled(False)
+        self.hideButtons()
+        self.setFrameShape(self.Shape.NoFrame)
+        self.view = self.getPlotItem().getViewBox()
+        self.getPlotItem().layout.setContentsMargins(0, 2, 4, 0)
+        for side in ("bottom", "left"):
+            axis = self.getAxis(side)
+            axis.setPen(pg.mkPen(theme.LINE, width=1))
+            axis.setTextPen(QColor(theme.MUTED))
+            axis.setStyle(tickFont=theme.font(10), tickLength=-3, tickTextOffset=4)
+        self.getAxis("left").setWidth(44)
+        self.getAxis("bottom").setHeight(18)
+
+    def set_ticks(
+        self, side: str, positions: Iterable[float], unit: str = "", first: str = "{unit} {at:g}"
+    ) -> None:
+        """Labels at `positions`; the first one names the unit, which saves a line for an axis title."""
+        ticks = [
+            (at, first.format(unit=unit, at=at) if index == 0 and unit else f"{at:g}")
+            for index, at in enumerate(positions)
+        ]
+        self.getAxis(side).setTicks([ticks])
+
+
+class HeatPlot(Plot):
+    """One matrix [rows, columns] as an image in viridis; NaN is drawn as ground."""
+
+    hovered = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.image = pg.ImageItem(axisOrder="row-major")
+        self.addItem(self.image)
+        self.values: Array = np.zeros((0, 0), np.float32)
+        self.describe: Callable[[int, int], str] = lambda row, column: ""
+        self.scene().sigMouseMoved.connect(self._mouse_moved)
+
+    def show_values(self, values: Array, rect: QRectF, low: float, high: float) -> None:
+        """Draws `values` over `rect` (in the plot's units) with a fixed scale of `low`..`high`."""
+        self.values = values
+        # RGBA made here: one path for NaN, the levels are fixed, nothing is scaled behind our back.
+        self.image.setImage(rgba(values, low, high), levels=(0, 255), autoLevels=False)
+        self.image.setRect(rect)
+
+    def clear_values(self) -> None:
+        """Shows nothing."""
+        self.values = np.zeros((0, 0), np.float32)
+        self.image.clear()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.hovered.emit("")
+
+    def _mouse_moved(self, position: Any) -> None:
+        if not self.values.size:
+            return
+        point: QPointF = self.image.mapFromScene(position)
+        column, row = int(np.floor(point.x())), int(np.floor(point.y()))
+        rows, columns = self.values.shape
+        inside = 0 <= row < rows and 0 <= column < columns
+        self.hovered.emit(self.describe(row, column) if inside else "")
+
+
+def rgba(values: Array, low: float, high: float) -> npt.NDArray[np.uint8]:
+    """Viridis colours [rows, columns, 4] of `values` between `low` and `high`; NaN becomes the lane's ground."""
+    span = max(high - low, 1e-6)
+    known = np.isfinite(values)
+    index = np.clip((np.where(known, values, low) - low) / span * 255, 0, 255).astype(np.uint8)
+    result = np.empty((*values.shape, 4), np.uint8)
+    result[..., :3] = theme.viridis()[index]
+    result[..., 3] = 255
+    ground = QColor(theme.WINDOW)
+    result[~known] = (ground.red(), ground.green(), ground.blue(), 255)
+    return result
+
+
+def steps(first: int, last: int, most: int) -> list[int]:
+    """At most `most` round numbers from `first` to `last`."""
+    for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000):
+        numbers = list(range(-(-first // step) * step, last + 1, step))
+        if len(numbers) <= most:
+            return numbers
+    return [first]

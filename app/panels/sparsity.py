@@ -1,0 +1,78 @@
+"""Sparsity per head: Gini, threshold and density of every layer and head as one image (DESIGN 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtWidgets import QWidget
+
+from worldattention.app.panels.dock import PanelDock, Segments
+from worldattention.app.panels.plot import HeatPlot, steps
+from worldattention.core.telemetry import BlockTelemetry
+
+GINI, THRESHOLD, DENSITY = "Gini", "Threshold τ", "Density"
+
+
+class SparsityPanel(PanelDock):
+    """Layers run right, heads up; the title bar says the means, or the numbers under the mouse."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("sparsity", "Sparsity per head", parent)
+        self._choice = Segments("Shown per head", (GINI, THRESHOLD, DENSITY))
+        self.plot = HeatPlot()
+        self.plot.setAccessibleName("Sparsity of every head")
+        self.plot.setMouseEnabled(x=False, y=False)
+        self.fill(self.plot, (self._choice,))
+        self.setToolTip("How unevenly each head attends: a high Gini keeps few blocks of the past.")
+        self._telemetry: BlockTelemetry | None = None
+        self.plot.describe = self._describe
+        self.plot.hovered.connect(self._hovered)
+        self._choice.chosen.connect(lambda _choice: self._draw())
+        self.plot.setCursor(Qt.CursorShape.CrossCursor)
+
+    @property
+    def choice(self) -> Segments:
+        """The selector of what is shown."""
+        return self._choice
+
+    def show_block(self, telemetry: BlockTelemetry) -> None:
+        """Shows a block's heads."""
+        self._telemetry = telemetry
+        self._draw()
+
+    def clear(self) -> None:
+        """A new world: nothing to show yet."""
+        self._telemetry = None
+        self.plot.clear_values()
+        self.set_readout("")
+
+    def _draw(self) -> None:
+        telemetry = self._telemetry
+        if telemetry is None:
+            return
+        heads = {GINI: telemetry.gini, THRESHOLD: telemetry.threshold, DENSITY: telemetry.density}
+        values = heads[self._choice.choice].T
+        rows, columns = values.shape
+        self.plot.show_values(np.asarray(values, np.float32), QRectF(-0.5, -0.5, columns, rows), 0.0, 1.0)
+        self.plot.setRange(QRectF(-0.5, -0.5, columns, rows), padding=0)
+        self.plot.set_ticks("bottom", steps(0, columns - 1, 10), "layer")
+        self.plot.set_ticks("left", steps(0, rows - 1, 4), "head")
+        self._hovered("")
+
+    def _describe(self, head: int, layer: int) -> str:
+        telemetry = self._telemetry
+        if telemetry is None:
+            return ""
+        return (
+            f"layer {layer} head {head} · Gini {telemetry.gini[layer, head]:.2f} · "
+            f"τ {telemetry.threshold[layer, head]:.2f} · {telemetry.density[layer, head]:.0%}"
+        )
+
+    def _hovered(self, text: str) -> None:
+        telemetry = self._telemetry
+        if not text and telemetry is not None:
+            text = (
+                f"Gini {np.nanmean(telemetry.gini):.2f} · τ {np.nanmean(telemetry.threshold):.2f} · "
+                f"density {np.nanmean(telemetry.density):.0%}"
+            )
+        self.set_readout(text)

@@ -1,0 +1,168 @@
+"""What the world says, shown: messages of the worker become pictures, panels, marks and sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer
+
+from worldattention.app import icons
+from worldattention.app.messages import Acknowledged, Begun, Failed, Ready
+from worldattention.app.notifications import ERROR, WARNING
+from worldattention.app.recalls import arcs_of, memories_of, small_picture
+from worldattention.app.timeline.layout import clock
+from worldattention.app.viewport import Overlay
+from worldattention.core.geometry import FPS
+from worldattention.core.project import ProjectSettings
+from worldattention.core.telemetry import BlockTelemetry
+
+if TYPE_CHECKING:
+    from worldattention.app.main_window import MainWindow
+
+RATE_MS = 250
+
+
+class Presenter(QObject):
+    """Listens to a window's world and updates the window's parts."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._world = window.world
+        self._model = window.model
+        self._good_settings = window.settings_bar.settings
+        world = self._world
+        world.loading.connect(self.show_loading)
+        world.ready.connect(self._ready)
+        world.said.connect(self._said)
+        world.configured.connect(self._configured)
+        world.begun.connect(self._begun)
+        world.made.connect(self._made)
+        world.failed.connect(self._failed)
+        world.latency.connect(window.status.show_latency)
+        world.playback.moved.connect(self._moved)
+        world.playback.playing_changed.connect(self._playing_changed)
+        self._ticker = QTimer(self)
+        self._ticker.setInterval(RATE_MS)
+        self._ticker.timeout.connect(self._show_rate)
+        self._ticker.start()
+
+    def stop(self) -> None:
+        """The window closes."""
+        self._ticker.stop()
+
+    def show_loading(self, stage: str, fraction: float) -> None:
+        """How far loading is."""
+        words = f"{stage[:1].upper()}{stage[1:]}"
+        self._window.viewport.show_overlay(Overlay("Waking the world", words, fraction))
+
+    def clear(self) -> None:
+        """A new world begins: nothing of the old one stays on the screen."""
+        window = self._window
+        self._model.forget_world()
+        window.viewport.show_frame(None)
+        window.notifications.clear(ERROR)
+        window.prompt_box.show_memories(())
+        for panel in (window.sparsity, window.pages, window.memory):
+            panel.clear()
+
+    def accept_settings(self) -> None:
+        """The settings that are shown are those that the world runs with."""
+        self._good_settings = self._window.settings_bar.settings
+
+    def refuse_settings(self, sentence: str, wanted: ProjectSettings, offer_restart: bool) -> None:
+        """Goes back to the settings that the world runs with, and says why."""
+        bar = self._window.settings_bar
+        bar.show_settings(self._good_settings)
+        self._window.refresh_title()
+
+        def restart() -> None:
+            bar.show_settings(wanted)
+            self._window.restart()
+
+        tell = self._window.notifications.tell
+        if offer_restart:
+            tell(sentence, WARNING, "Restart with it", restart)
+        else:
+            tell(sentence, WARNING)
+
+    def _ready(self, message: Ready) -> None:
+        window = self._window
+        self._model.geometry = message.geometry
+        window.status.show_device(message.device_name, message.backend)
+        if self._model.timeline.events or self._world.playback.playing:
+            self._world.playback.play()
+        else:
+            window.viewport.show_overlay(Overlay("A world that remembers", "Type what you want to see."))
+
+    def _said(self, message: Acknowledged, prompt: str) -> None:
+        if message.refused is not None:
+            self._window.prompt_box.show_refused(message.refused)
+            return
+        self._window.prompt_box.show_acknowledged(prompt, message.block, clock(message.seconds, True))
+        self._model.edit("Say", lambda old: old.set_prompt_from(message.seconds, prompt))
+
+    def _configured(self, message: Acknowledged, settings: ProjectSettings) -> None:
+        if message.refused is not None:
+            self.refuse_settings(message.refused, settings, offer_restart=True)
+            return
+        self._good_settings = settings
+        words = f"{settings.preset}, {settings.attention}, {settings.retrieval}, seed {settings.seed}"
+        self._window.notifications.tell(f"From block {message.block} on: {words}.")
+
+    def _begun(self, message: Begun) -> None:
+        self._model.set_locked(message.locked_seconds)
+
+    def _made(self, records: list[BlockTelemetry]) -> None:
+        window = self._window
+        for record in records:
+            frame = self._world.reel.frame(record.first_frame + record.frames // 2)
+            if frame is not None:
+                self._model.add_picture(record.block, small_picture(frame))
+            self._model.add_arcs(arcs_of(record, self._model))
+            for text in record.notices:
+                window.notifications.tell(text, WARNING)
+            if record.recall is not None:
+                window.prompt_box.show_memories(memories_of(record, self._model))
+        newest = records[-1]
+        window.viewport.show_overlay(None)
+        window.sparsity.show_block(newest)
+        window.pages.show_blocks(records)
+        window.memory.show_blocks(records)
+        window.status.show_block(newest)
+
+    def _failed(self, message: Failed) -> None:
+        overlay = Overlay("The world stands still", message.sentence, None, "Restart the world")
+        self._window.viewport.show_overlay(overlay)
+        self._window.status.device.setText("stopped")
+
+    def _moved(self) -> None:
+        position, made = self._world.playback.position, self._world.reel.made
+        self._model.set_playhead(position / FPS)
+        if made:
+            self._window.viewport.show_frame(self._world.reel.frame(min(position, made - 1)))
+        if self._world.playback.playing:
+            self._window.timeline.view.follow()
+        self._show_chip()
+
+    def _playing_changed(self) -> None:
+        name = "pause" if self._world.playback.playing else "play"
+        self._window.actions_by_name["play"].setIcon(icons.icon(name, icons.ON_PRIMARY))
+        self._show_chip()
+        self._show_rate()
+
+    def _show_chip(self) -> None:
+        playback, made = self._world.playback, self._world.reel.made
+        if made and playback.position >= made:
+            text = "not made yet"
+        else:
+            text = "paused" if made and not playback.playing else ""
+        self._window.viewport.show_chip(text)
+
+    def _show_rate(self) -> None:
+        playback, made = self._world.playback, self._world.made_fps
+        show, fps = self._window.toolbar.show_rate, playback.shown_fps
+        if not playback.playing:
+            show(None, made, "paused" if self._world.reel.made else "")
+        else:
+            show(fps or None, made, "waiting" if not fps and playback.waiting else "")

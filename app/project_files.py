@@ -1,0 +1,123 @@
+"""The open project as a file: new, open, save, unsaved changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from worldattention.app.dialogs import ask_save
+from worldattention.core.errors import UserError
+from worldattention.core.project import Project, ProjectSettings, load_project, new_project, save_project
+from worldattention.core.timeline import Timeline
+
+SUFFIX = ".world"
+_FILTER = "Worlds (*.world)"
+
+
+class ProjectFiles(QObject):
+    """Knows which project is open and whether it differs from its file."""
+
+    opened = Signal()
+    renamed = Signal()
+    failed = Signal(str)
+    told = Signal(str)
+
+    def __init__(
+        self,
+        window: QWidget,
+        project: Project,
+        path: Path | None,
+        present: Callable[[], tuple[Timeline, ProjectSettings]],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._present = present
+        self.path = path
+        self.saved = project
+
+    @property
+    def name(self) -> str:
+        """The project's name for people."""
+        return self.path.stem if self.path is not None else self.saved.name
+
+    @property
+    def project(self) -> Project:
+        """The project as it is now; what this version does not know of its file is kept."""
+        timeline, settings = self._present()
+        return replace(self.saved, timeline=timeline, settings=settings)
+
+    @property
+    def changed(self) -> bool:
+        """Whether something would be lost."""
+        return self.project != self.saved
+
+    def accept_present(self) -> None:
+        """The present settings count as saved (those of the command line)."""
+        self.saved = self.project
+
+    def new(self) -> None:
+        """An empty project, after asking."""
+        if self.confirm():
+            self._adopt(new_project(), None)
+
+    def open_asking(self) -> None:
+        """A project chosen in a dialog, after asking."""
+        if not self.confirm():
+            return
+        folder = str(self.path.parent) if self.path is not None else ""
+        chosen, _ = QFileDialog.getOpenFileName(self._window, "Open a world", folder, _FILTER)
+        if chosen:
+            self.open(Path(chosen))
+
+    def open(self, path: Path) -> bool:
+        """The project at `path`; the open one stays when that fails."""
+        try:
+            project = load_project(path)
+        except UserError as error:
+            self.failed.emit(str(error))
+            return False
+        self._adopt(project, path)
+        return True
+
+    def save(self) -> bool:
+        """Writes the project to its file, asking for one when it has none."""
+        return self.save_as() if self.path is None else self.save_to(self.path)
+
+    def save_as(self) -> bool:
+        """Writes the project to a file chosen in a dialog."""
+        start = str(self.path or Path(f"{self.name}{SUFFIX}"))
+        chosen, _ = QFileDialog.getSaveFileName(self._window, "Save the world", start, _FILTER)
+        if not chosen:
+            return False
+        path = Path(chosen)
+        return self.save_to(path if path.suffix else path.with_suffix(SUFFIX))
+
+    def save_to(self, path: Path) -> bool:
+        """Writes the project to `path`."""
+        project = self.project
+        if self.path is None and project.name == new_project().name:
+            project = replace(project, name=path.stem)
+        try:
+            save_project(project, path)
+        except UserError as error:
+            self.failed.emit(str(error))
+            return False
+        self.path, self.saved = path, project
+        self.renamed.emit()
+        self.told.emit(f"Saved as {path.name}.")
+        return True
+
+    def confirm(self) -> bool:
+        """Asks about unsaved changes. False when the user would rather stay."""
+        if not self.changed:
+            return True
+        answer = ask_save(self._window, self.name)
+        return answer == "discard" or (answer == "save" and self.save())
+
+    def _adopt(self, project: Project, path: Path | None) -> None:
+        self.saved, self.path = project, path
+        self.opened.emit()

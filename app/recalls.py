@@ -1,0 +1,50 @@
+"""A recall's record as what the window draws: arcs on the timeline, thumbnails at the prompt."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+
+from worldattention.app.playback import Frames
+from worldattention.app.prompt_box import Memory
+from worldattention.app.timeline.model import Arc, TimelineModel
+from worldattention.app.viewport import to_image
+from worldattention.core.telemetry import BlockTelemetry
+
+PICTURE_HEIGHT = 68
+"""Twice the film's height, sharp on dense screens."""
+
+
+def small_picture(frame: Frames) -> QImage:
+    """A thumbnail of a frame [H, W, 3]."""
+    return to_image(frame).scaledToHeight(PICTURE_HEIGHT, Qt.TransformationMode.SmoothTransformation)
+
+
+def arcs_of(record: BlockTelemetry, model: TimelineModel) -> list[Arc]:
+    """From the block to every page that its recall chose."""
+    if record.recall is None:
+        return []
+    at = model.geometry.block_seconds(record.block)
+    pages = {page.page: page for page in record.pages}
+    arcs = []
+    for number in record.recall.chosen:
+        if (page := pages.get(number)) is not None:
+            start = model.latent_seconds(page.first_frame)
+            end = model.latent_seconds(page.first_frame + page.frames)
+            arcs.append(Arc(at, start, end, page.score))
+    return arcs
+
+
+def memories_of(record: BlockTelemetry, model: TimelineModel) -> tuple[Memory, ...]:
+    """The chosen pages as pictures, the best first."""
+    if record.recall is None:
+        return ()
+    pages = {page.page: page for page in record.pages}
+    chosen = [pages[number] for number in record.recall.chosen if number in pages]
+    chosen.sort(key=lambda page: -(page.score or 0.0))
+    memories = []
+    for page in chosen:
+        middle = page.first_frame + page.frames // 2
+        picture = model.picture_of(middle // model.geometry.block_latents)
+        memories.append(Memory(picture, page.score, model.latent_seconds(page.first_frame), page.page))
+    return tuple(memories)

@@ -1,0 +1,64 @@
+"""The status bar: device, tiers, how long Enter takes to show, and the last notice."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QWidget
+
+from worldattention.app import theme
+from worldattention.app.notifications import ERROR, WARNING, Notice
+from worldattention.core.telemetry import BlockTelemetry
+from worldattention.core.units import format_bytes
+
+
+class StatusBar(QStatusBar):
+    """Four quiet fields."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizeGripEnabled(False)
+        self.device = self._field("Device")
+        self.block = self._field("Block")
+        self.tiers = self._field("Memory")
+        self.latency = self._field("Enter to picture")
+        self.notice = self._field("Notice")
+        self.notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        for field in (self.device, self.block, self.tiers, self.latency):
+            self.addWidget(field)
+        self.addWidget(self.notice, 1)
+        self.notice.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.device.setText("loading …")
+        self.latency.setText("Enter to picture –")
+
+    def show_device(self, device: str, backend: str) -> None:
+        """Where the world is made."""
+        name = "CPU" if device == "cpu" else device
+        self.device.setText(f"{name} · {backend}")
+
+    def show_block(self, telemetry: BlockTelemetry) -> None:
+        """The newest block, and what each tier holds."""
+        self.block.setText(f"block {telemetry.block}")
+        stages = ", ".join(f"{name} {ms:.0f} ms" for name, ms in telemetry.stage_ms.items())
+        self.block.setToolTip(f"made in {stages}")
+        self.tiers.setText(
+            " · ".join(
+                f"{theme.TIER_NAMES[tier.name]} {format_bytes(tier.used_bytes)}" for tier in telemetry.tiers
+            )
+        )
+
+    def show_latency(self, seconds: float) -> None:
+        """Time from Enter to the first picture of the prompt."""
+        self.latency.setText(f"Enter to picture {seconds:.1f} s")
+
+    def show_notice(self, notice: Notice) -> None:
+        """The last thing that was said."""
+        colour = {WARNING: theme.WARNING, ERROR: theme.DANGER}.get(notice.level, theme.MUTED)
+        self.notice.setStyleSheet(f"color: {colour};")
+        self.notice.setText(notice.text)
+        self.notice.setToolTip(notice.text)
+
+    def _field(self, name: str) -> QLabel:
+        label = QLabel()
+        label.setAccessibleName(name)
+        label.setFont(theme.font(11))
+        return label

@@ -1,0 +1,1 @@
+"""The timeline: rules as pure functions, a model with undo, a painted view and its table twin."""

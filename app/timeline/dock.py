@@ -1,0 +1,98 @@
+"""The timeline's dock: tools, the painted view with its scroll bar, and the table twin."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFrame, QMenu, QScrollBar, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+
+from worldattention.app import icons, theme
+from worldattention.app.panels.dock import PanelDock, Segments, flat_button
+from worldattention.app.timeline.model import TimelineModel
+from worldattention.app.timeline.table import EventTableView
+from worldattention.app.timeline.view import TimelineView
+from worldattention.core.timeline import Event
+
+PAINTED, TABLE = "Timeline", "Table"
+_MILLI = 1000
+
+
+class TimelineDock(PanelDock):
+    """Shows a `TimelineModel` as a picture or as a table."""
+
+    add_requested = Signal()
+
+    def __init__(
+        self, model: TimelineModel, actions: dict[str, QAction], parent: QWidget | None = None
+    ) -> None:
+        super().__init__("timeline", "Timeline", parent)
+        self.view = TimelineView(model)
+        self.table = EventTableView(model)
+        self._scroll = QScrollBar(Qt.Orientation.Horizontal)
+        self._scroll.setAccessibleName("Scroll the timeline")
+        self._stack = QStackedWidget()
+        self._segments = Segments("Events as", (PAINTED, TABLE))
+        self._actions = actions
+        painted = QFrame()
+        column = QVBoxLayout(painted)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.view, 1)
+        column.addWidget(self._scroll)
+        self._stack.addWidget(painted)
+        self._stack.addWidget(self.table)
+        add = flat_button("add", "Add an event at the playhead", 18)
+        add.clicked.connect(self.add_requested)
+        tools = [
+            add,
+            *(self._tool(name) for name in ("split", "delete", "undo", "redo", "fit")),
+            self._segments,
+        ]
+        self.fill(self._stack, tools)
+        self._segments.chosen.connect(self._show)
+        self._scroll.valueChanged.connect(self._scrolled)
+        self.view.range_changed.connect(self._range_changed)
+        self.view.menu_requested.connect(self._menu)
+
+    def show_table(self, table: bool) -> None:
+        """Switches between picture and table."""
+        self._segments.choose(TABLE if table else PAINTED)
+
+    def _show(self, choice: str) -> None:
+        self._stack.setCurrentIndex(1 if choice == TABLE else 0)
+
+    def _tool(self, name: str) -> QToolButton:
+        action = self._actions[name]
+        button = flat_button(name, action.toolTip(), 18)
+        button.setEnabled(action.isEnabled())
+        button.clicked.connect(action.trigger)
+        action.enabledChanged.connect(button.setEnabled)
+        return button
+
+    def _range_changed(self) -> None:
+        view, bar = self.view, self._scroll
+        bar.blockSignals(True)
+        bar.setRange(0, max(0, round((view.end - view.span) * _MILLI)))
+        bar.setPageStep(round(view.span * _MILLI))
+        bar.setSingleStep(round(view.span * _MILLI / 20))
+        bar.setValue(round(view.offset * _MILLI))
+        bar.blockSignals(False)
+
+    def _scrolled(self, value: int) -> None:
+        self.view.set_range(value / _MILLI)
+
+    def _menu(self, position: QPoint, event: Event | None) -> None:
+        menu = QMenu(self)
+        if event is not None:
+            edit = menu.addAction(icons.icon("new", theme.MUTED), "Edit prompt")
+            edit.triggered.connect(lambda: self.view.edit_prompt(event))
+            names = ("split", "duplicate", "delete")
+        else:
+            add = menu.addAction(icons.icon("add", theme.MUTED), "Add event here")
+            seconds = self.view.layout_now.seconds(self.view.mapFromGlobal(position).x())
+            add.triggered.connect(lambda: self.view.add_at(seconds))
+            names = ("undo", "redo", "fit")
+        menu.addSeparator()
+        for name in names:
+            menu.addAction(self._actions[name])
+        menu.exec(position)

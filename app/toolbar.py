@@ -1,0 +1,201 @@
+"""The toolbar: transport, the honest frame rate, and the settings that take effect at the next block."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QPointF, QRegularExpression, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QRegularExpressionValidator
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
+
+from worldattention.app import theme
+from worldattention.app.panels.dock import flat_button
+from worldattention.core.config import ATTENTION_MODES, PRESETS, RETRIEVAL_POLICIES
+from worldattention.core.project import ProjectSettings
+
+DENSITIES: tuple[tuple[str, float | None], ...] = (
+    ("auto (τ)", None),
+    ("5 %", 0.05),
+    ("10 %", 0.10),
+    ("20 %", 0.20),
+    ("30 %", 0.30),
+    ("50 %", 0.50),
+    ("100 %", 1.0),
+)
+_HELP = {
+    "Preset": "playground: our rules; authors: the published code, number for number",
+    "Attention": "How blocks are read: hybrid sparse, dense, linear only or sparse only",
+    "Memory": "Which pages of the past are recalled",
+    "Density": "Share of key blocks that are read; auto lets every head choose by its Gini",
+    "Seed": "Another seed is another world of the same prompts",
+}
+
+
+class ChoiceBox(QComboBox):
+    """A combo box with the window's own arrow."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(theme.MUTED), 1.4))
+        x, y = self.width() - 15, self.height() / 2 - 1.5
+        painter.drawPolyline([QPointF(x, y), QPointF(x + 3.5, y + 3.5), QPointF(x + 7, y)])
+        painter.end()
+
+
+class SettingsBar(QWidget):
+    """Selectors for a project's settings; `changed` tells every choice of the user."""
+
+    changed = Signal(object)  # ProjectSettings
+
+    def __init__(self, settings: ProjectSettings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self.preset = self._combo("Preset", PRESETS)
+        self.attention = self._combo("Attention", ATTENTION_MODES)
+        self.retrieval = self._combo("Memory", RETRIEVAL_POLICIES)
+        self.density = self._combo("Density", [text for text, _ in DENSITIES])
+        self.seed = QLineEdit()
+        self.seed.setValidator(QRegularExpressionValidator(QRegularExpression("[0-9]{1,18}"), self.seed))
+        self.seed.setFixedWidth(64)
+        self._name(self.seed, "Seed")
+        dice = flat_button("dice", "Random seed", 18)
+        dice.clicked.connect(self._roll)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(5)
+        fields = (self.preset, self.attention, self.retrieval, self.density, self.seed)
+        for name, field in zip(_HELP, fields, strict=True):
+            label = QLabel(name)
+            label.setObjectName("fieldName")
+            label.setBuddy(field)
+            row.addWidget(label)
+            row.addWidget(field)
+            row.addSpacing(4)
+        row.addWidget(dice)
+        self.show_settings(settings)
+        for combo in (self.preset, self.attention, self.retrieval, self.density):
+            combo.activated.connect(self._edited)
+        self.seed.editingFinished.connect(self._edited)
+
+    @property
+    def settings(self) -> ProjectSettings:
+        """What is chosen."""
+        return self._settings
+
+    def show_settings(self, settings: ProjectSettings) -> None:
+        """Shows settings without telling of a change."""
+        self._settings = settings
+        self.preset.setCurrentText(settings.preset)
+        self.attention.setCurrentText(settings.attention)
+        self.retrieval.setCurrentText(settings.retrieval)
+        self._show_density(settings.density)
+        self.seed.setText(str(settings.seed))
+
+    def _show_density(self, density: float | None) -> None:
+        for index, (_, value) in enumerate(DENSITIES):
+            if value == density:
+                self.density.setCurrentIndex(index)
+                return
+        text = f"{100 * (density or 0):g} %"
+        if self.density.findText(text) < 0:
+            self.density.addItem(text, density)
+        self.density.setCurrentText(text)
+
+    def _edited(self) -> None:
+        index = self.density.currentIndex()
+        density = DENSITIES[index][1] if index < len(DENSITIES) else float(self.density.currentData())
+        settings = replace(
+            self._settings,
+            preset=self.preset.currentText(),
+            attention=self.attention.currentText(),
+            retrieval=self.retrieval.currentText(),
+            density=density,
+            seed=int(self.seed.text() or 0),
+        )
+        self.seed.setText(str(settings.seed))
+        if settings != self._settings:
+            self._settings = settings
+            self.changed.emit(settings)
+
+    def _roll(self) -> None:
+        self.seed.setText(str(random.SystemRandom().randrange(100_000)))
+        self._edited()
+
+    def _combo(self, name: str, choices: Sequence[str]) -> ChoiceBox:
+        combo = ChoiceBox()
+        combo.addItems(list(choices))
+        combo.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self._name(combo, name)
+        return combo
+
+    def _name(self, field: QWidget, name: str) -> None:
+        field.setAccessibleName(name)
+        field.setToolTip(_HELP[name])
+
+
+class MainToolBar(QToolBar):
+    """Transport at the left, settings at the right."""
+
+    def __init__(
+        self, actions: dict[str, QAction], settings: SettingsBar, parent: QWidget | None = None
+    ) -> None:
+        super().__init__("Toolbar", parent)
+        self.setObjectName("toolbar")
+        self.setMovable(False)
+        self.setFloatable(False)
+        self.setIconSize(QSize(18, 18))
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        for name in ("play", "restart"):
+            self._add(actions[name]).setProperty("primary", name == "play")
+        self._rate = QLabel("– FPS")
+        self._rate.setAccessibleName("Frame rate")
+        self._rate.setFont(theme.font(13))
+        self._rate.setTextFormat(Qt.TextFormat.RichText)
+        self._rate.setMinimumWidth(180)
+        self._rate.setContentsMargins(8, 0, 0, 0)
+        self.addWidget(self._rate)
+        space = QWidget()
+        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(space)
+        self.addWidget(settings)
+        self._add(actions["export"])
+
+    @property
+    def rate_text(self) -> str:
+        """The frame rate as it is shown."""
+        return self._rate.accessibleDescription()
+
+    def _add(self, action: QAction) -> QToolButton:
+        self.addAction(action)
+        button = self.widgetForAction(action)
+        assert isinstance(button, QToolButton)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.setAccessibleName(action.text().removesuffix(" …"))
+        return button
+
+    def show_rate(self, shown: float | None, made: float | None, note: str = "") -> None:
+        """`16.0 FPS · made at 21.3`; `note` says why frames do not run."""
+        first = note or (f"{shown:.1f} FPS" if shown is not None else "– FPS")
+        second = f"made at {made:.1f}" if made is not None else ""
+        plain = " · ".join(part for part in (first, second) if part)
+        if plain == self.rate_text:
+            return
+        self._rate.setAccessibleDescription(plain)
+        self._rate.setText(
+            f"<b>{first}</b>" + (f"<span style='color:{theme.MUTED}'> · {second}</span>" if second else "")
+        )
+        self._rate.setToolTip("Frames shown a second (always 16), and how fast the world is made")

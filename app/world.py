@@ -1,0 +1,216 @@
+"""The worker as the window sees it: Qt signals in, epochs and acknowledgements kept in order."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from worldattention.app.messages import (
+    Acknowledged,
+    Begun,
+    Configure,
+    Export,
+    ExportDone,
+    ExportProgress,
+    Failed,
+    Loading,
+    Made,
+    OpenEngine,
+    OpenSession,
+    Ready,
+    Restart,
+    Say,
+    SetRunning,
+    SetTimeline,
+)
+from worldattention.app.playback import Playback, Reel
+from worldattention.app.worker import Worker
+from worldattention.core.config import EngineConfig
+from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
+from worldattention.core.project import ProjectSettings
+from worldattention.core.telemetry import BlockTelemetry
+from worldattention.core.timeline import Timeline
+
+TELEMETRY_BLOCKS = 2000
+"""Newest records that are kept in memory."""
+
+
+class World(QObject):
+    """Owns worker, reel and playback. All methods are for the window's thread."""
+
+    loading = Signal(str, float)
+    ready = Signal(object)  # Ready
+    said = Signal(object, str)  # Acknowledged, prompt
+    configured = Signal(object, object)  # Acknowledged, the settings that were asked for
+    begun = Signal(object)  # Begun
+    made = Signal(object)  # list of BlockTelemetry, newest last
+    failed = Signal(object)  # Failed
+    export_moved = Signal(int, int)
+    export_done = Signal(object)  # ExportDone
+    latency = Signal(float)  # seconds from Enter to the picture
+    _bell = Signal()
+
+    def __init__(
+        self,
+        open_engine: OpenEngine,
+        open_session: OpenSession,
+        config: EngineConfig,
+        timeline: Timeline,
+        folder: Path | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.reel = Reel(folder)
+        self.playback = Playback(self.reel, self)
+        self.geometry: Geometry = POCKET_GEOMETRY
+        self.telemetry: deque[BlockTelemetry] = deque(maxlen=TELEMETRY_BLOCKS)
+        self.blocks = 0  # made in this world
+        self.config = config
+        self.state = "loading"  # loading | ready | failed
+        self._epoch = 0
+        self._says: dict[int, tuple[str, float]] = {}  # waiting for their acknowledgement
+        self._configures: dict[int, tuple[EngineConfig, ProjectSettings]] = {}
+        self._unseen: list[tuple[int, float]] = []  # frame from which a prompt shows, moment of Enter
+        self._last_said = 0
+        self._worker = Worker(open_engine, open_session, self.reel, self._bell.emit, config, timeline)
+        self._bell.connect(self._drain, Qt.ConnectionType.QueuedConnection)
+        self.playback.moved.connect(self._played)
+        self.playback.playing_changed.connect(self._playing_changed)
+
+    @property
+    def epoch(self) -> int:
+        """Number of the present world; each restart begins another."""
+        return self._epoch
+
+    @property
+    def made_fps(self) -> float | None:
+        """Frames a second at which the last blocks were made."""
+        recent = list(self.telemetry)[-4:]
+        milliseconds = sum(record.stage_ms["total"] for record in recent)
+        return 1000.0 * sum(record.frames for record in recent) / milliseconds if milliseconds > 0 else None
+
+    def start(self) -> None:
+        """Begins to load."""
+        self._worker.start()
+
+    def say(self, prompt: str) -> int:
+        """A prompt for the next block; `said` answers."""
+        return self._say(prompt, time.perf_counter())
+
+    def set_timeline(self, timeline: Timeline) -> None:
+        """The edited timeline, for blocks that are not made yet."""
+        self._worker.post(SetTimeline(self._worker.new_id(), self._epoch, timeline, self._last_said))
+
+    def configure(self, config: EngineConfig, settings: ProjectSettings) -> None:
+        """Settings from the next block on; `configured` answers."""
+        command = Configure(self._worker.new_id(), self._epoch, config)
+        self._configures[command.id] = (config, settings)
+        self._worker.post(command)
+
+    def restart(self, timeline: Timeline, config: EngineConfig, keep_prompts: bool = True) -> None:
+        """A new world from block 0. Prompts that were not acknowledged yet go along, unless told otherwise."""
+        self._epoch += 1
+        waiting, self._says = self._says, {}
+        self._configures.clear()
+        self._unseen.clear()
+        self.telemetry.clear()
+        self.blocks = 0
+        self.reel.clear(self._epoch)
+        self.state = "loading"
+        self._worker.post(Restart(self._worker.new_id(), self._epoch, timeline, config))
+        self._worker.post(SetRunning(self._worker.new_id(), self._epoch, self.playback.playing))
+        if keep_prompts:
+            for prompt, since in waiting.values():
+                self._say(prompt, since)
+        self.playback.rewind()
+
+    def export(self, path: Path, frames: int, title: str) -> None:
+        """Writes a video; `export_moved` and `export_done` answer."""
+        self._worker.post(Export(self._worker.new_id(), self._epoch, path, frames, title))
+
+    def cancel_export(self) -> None:
+        """Stops the export soon."""
+        self._worker.cancel_export()
+
+    def close(self, deadline_s: float = 10.0) -> bool:
+        """Ends the worker and frees the reel. False when the worker did not end in time."""
+        self.playback.pause()
+        ended = self._worker.close(deadline_s)
+        if ended:
+            self.reel.close()
+        return ended
+
+    def _say(self, prompt: str, since: float) -> int:
+        command = Say(self._worker.new_id(), self._epoch, prompt)
+        self._says[command.id] = (prompt, since)
+        self._worker.post(command)
+        return command.id
+
+    def _playing_changed(self) -> None:
+        self._worker.post(SetRunning(self._worker.new_id(), self._epoch, self.playback.playing))
+
+    def _played(self) -> None:
+        self._worker.played(self.playback.position)
+        while (
+            self._unseen
+            and self.playback.position >= self._unseen[0][0]
+            and self.reel.made > self._unseen[0][0]
+        ):
+            _, since = self._unseen.pop(0)
+            self.latency.emit(time.perf_counter() - since)
+
+    def _drain(self) -> None:
+        made: list[BlockTelemetry] = []
+        for message in self._worker.take():
+            if isinstance(message, Made) and message.epoch == self._epoch:
+                made.append(message.telemetry)
+                continue
+            if made:
+                self._tell_made(made)
+                made = []
+            self._receive(message)
+        if made:
+            self._tell_made(made)
+
+    def _tell_made(self, made: list[BlockTelemetry]) -> None:
+        self.telemetry.extend(made)
+        self.blocks += len(made)
+        self.made.emit(made)
+        self.playback.wake()
+
+    def _receive(self, message: object) -> None:
+        match message:
+            case Loading():
+                self.loading.emit(message.stage, message.fraction)
+            case Ready(epoch=self._epoch):
+                self.geometry = message.geometry
+                self.state = "ready"
+                self.ready.emit(message)
+            case Acknowledged():
+                self._acknowledged(message)
+            case Begun(epoch=self._epoch):
+                self.begun.emit(message)
+            case Failed(epoch=self._epoch):
+                self.state = "failed"
+                self.playback.pause()
+                self.failed.emit(message)
+            case ExportProgress():
+                self.export_moved.emit(message.frames, message.total)
+            case ExportDone():
+                self.export_done.emit(message)
+
+    def _acknowledged(self, message: Acknowledged) -> None:
+        if message.id in self._says:
+            prompt, since = self._says.pop(message.id)
+            self._last_said = message.id
+            if message.refused is None:
+                self._unseen.append((self.geometry.frames_before_block(message.block), since))
+            self.said.emit(message, prompt)
+        elif message.id in self._configures:
+            config, settings = self._configures.pop(message.id)
+            if message.refused is None:
+                self.config = config
+            self.configured.emit(message, settings)

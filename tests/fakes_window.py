@@ -1,0 +1,233 @@
+"""A scripted engine and session for the window's tests: synthetic pictures, plausible telemetry, no torch."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from worldattention.core.config import EngineConfig
+from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.geometry import POCKET_GEOMETRY
+from worldattention.core.telemetry import (
+    BlockResult,
+    BlockTelemetry,
+    PageRecord,
+    RecallRecord,
+    TierUsage,
+    WindowSpan,
+    prompt_hash,
+)
+from worldattention.core.timeline import Timeline
+
+LAYERS, HEADS, PAGE = 8, 6, 8
+PAGE_BYTES = 6 << 20
+
+
+@dataclass
+class Script:
+    """How the fake behaves; tests change it while it runs."""
+
+    step_s: float = 0.05
+    load_s: float = 0.02
+    fail_load: Exception | None = None
+    fail_at: dict[int, Exception] = field(default_factory=dict)
+    refuse: UserError | None = None
+    hold: threading.Event | None = None  # a step waits for it, and obeys `cancel` meanwhile
+    steps: list[tuple[int, str]] = field(default_factory=list)
+    configs: list[EngineConfig] = field(default_factory=list)
+    closed: int = 0
+    cancelled: int = 0
+
+
+class FakeEngine:
+    def __init__(self, script: Script, config: EngineConfig) -> None:
+        self.script, self.config = script, config
+        self.geometry = POCKET_GEOMETRY
+        self.block = 0
+        self.device_name, self.backend = "cpu", "scripted"
+        self._prompt: str | None = None
+        self._chunk = -1
+        self._chunks: list[str] = []
+        self._records: list[PageRecord] = []
+        self._window: tuple[int, ...] = ()
+        self._read = 0
+
+    def configure(self, config: EngineConfig) -> int:
+        if self.script.refuse is not None:
+            raise self.script.refuse
+        if config.preset != self.config.preset and self.block:
+            raise UserError("The preset shapes the memory: restart the world to change it.")
+        self.config = config
+        self.script.configs.append(config)
+        return self.block
+
+    def reset(self, seed: int | None = None) -> None:
+        self.block, self._prompt, self._chunk = 0, None, -1
+        self._chunks, self._records, self._window, self._read = [], [], (), 0
+
+    def close(self) -> None:
+        self.script.closed += 1
+
+    def step(self, prompt: str, cancel: Callable[[], bool] | None = None) -> BlockResult:
+        begin = time.perf_counter()
+        self._wait(cancel)
+        if (error := self.script.fail_at.pop(self.block, None)) is not None:
+            raise error
+        block = self.block
+        changed = prompt != self._prompt
+        recall = self._recall(prompt, changed)
+        self._prompt = prompt
+        self._bank(block)
+        self.script.steps.append((block, prompt))
+        telemetry = self._telemetry(block, prompt, changed, recall, (time.perf_counter() - begin) * 1000)
+        self.block += 1
+        return BlockResult(picture(block, prompt), telemetry)
+
+    def _wait(self, cancel: Callable[[], bool] | None) -> None:
+        end = time.perf_counter() + self.script.step_s
+        while time.perf_counter() < end or (self.script.hold is not None and not self.script.hold.is_set()):
+            if cancel is not None and cancel():
+                self.script.cancelled += 1
+                raise Cancelled
+            time.sleep(min(0.01, max(self.script.step_s / 5, 0.001)))
+
+    def _recall(self, prompt: str, changed: bool) -> RecallRecord | None:
+        if not changed:
+            return None
+        self._chunk += 1
+        words = set(prompt.lower().split())
+        self._chunks.append(prompt)
+        similarity = tuple(
+            len(words & set(old.lower().split())) / max(len(words), 1) for old in self._chunks[:-1]
+        )
+        closed = [record for record in self._records if record.frames == PAGE]
+        if not closed:
+            return None
+        draw = np.random.default_rng(self.block)
+        scores = [0.2 + 0.6 * similarity[page.chunk] + 0.2 * draw.random() for page in closed]
+        best = sorted(range(len(closed)), key=lambda index: -scores[index])[:3]
+        chosen = tuple(sorted(closed[index].page for index in best))
+        self._window = chosen
+        self._read += PAGE_BYTES * len(chosen)
+        by_page = {page.page: score for page, score in zip(closed, scores, strict=True)}
+        self._records = [
+            PageRecord(
+                r.page, r.chunk, r.first_frame, r.frames, r.tier,
+                similarity[r.chunk] if r.chunk < len(similarity) else None, by_page.get(r.page), r.page in chosen,
+            )
+            for r in self._records
+        ]  # fmt: skip
+        candidates = tuple(page.page for page in closed)
+        return RecallRecord(
+            self.block,
+            self.config.cache.retrieval,
+            prompt_hash(prompt),
+            similarity,
+            candidates,
+            tuple(scores),
+            chosen,
+        )
+
+    def _bank(self, block: int) -> None:
+        for latent in range(3 * block, 3 * block + 3):
+            last = self._records[-1] if self._records else None
+            if last is None or last.frames == PAGE or last.chunk != self._chunk:
+                self._records.append(PageRecord(len(self._records), self._chunk, latent, 1, "device"))
+            else:
+                self._records[-1] = PageRecord(
+                    last.page, last.chunk, last.first_frame, last.frames + 1, "device"
+                )
+        for index, record in enumerate(self._records):
+            age = len(self._records) - index
+            tier = "device" if age <= 6 or record.page in self._window else "dram" if age <= 18 else "disk"
+            self._records[index] = PageRecord(
+                record.page, record.chunk, record.first_frame, record.frames, tier,
+                record.similarity, record.score, record.page in self._window,
+            )  # fmt: skip
+
+    def _telemetry(
+        self, block: int, prompt: str, changed: bool, recall: RecallRecord | None, milliseconds: float
+    ) -> BlockTelemetry:
+        layers = np.linspace(0, 1, LAYERS)[:, None]
+        heads = np.linspace(0, 1, HEADS)[None]
+        wave = (
+            0.5 + 0.28 * np.sin(5 * layers + 3 * heads + block / 5) + 0.15 * np.cos(11 * heads - 4 * layers)
+        )
+        gini = np.clip(wave, 0.05, 0.95).astype(np.float32)
+        threshold = (0.35 + 0.65 * gini).astype(np.float32)
+        counts = {tier: sum(r.tier == tier for r in self._records) for tier in ("device", "dram", "disk")}
+        quotas = {"device": 64 << 20, "dram": 128 << 20, "disk": 512 << 20}
+        tiers = tuple(
+            TierUsage(
+                name, counts[name], counts[name] * PAGE_BYTES, quotas[name],
+                read_bytes=self._read if name == "device" else 0,
+                written_bytes=PAGE_BYTES * len(self._records) if name != "disk" else counts["disk"] * PAGE_BYTES,
+                hits=3 * self._chunk if name == "device" else 0,
+            )
+            for name in quotas
+        )  # fmt: skip
+        return BlockTelemetry(
+            block=block, epoch=0, first_frame=POCKET_GEOMETRY.frames_before_block(block),
+            frames=POCKET_GEOMETRY.block_frames, prompt=prompt, prompt_hash=prompt_hash(prompt),
+            seed=self.config.seed, preset=self.config.preset, attention=self.config.attention.mode,
+            retrieval=self.config.cache.retrieval, gini=gini, threshold=threshold,
+            density=np.clip(1.05 - gini, 0.05, 1).astype(np.float32),
+            window=(WindowSpan("sink", 0, 3, 0), WindowSpan("current", 3 * block, 3, 35)),
+            pages=tuple(self._records), tiers=tiers,
+            stage_ms={"text": 1.0, "retrieve": 2.0, "install": 3.0, "denoise": milliseconds * 0.7,
+                      "context": milliseconds * 0.15, "decode": milliseconds * 0.1, "total": max(milliseconds, 1.0)},
+            recall=recall, prompt_changed=changed,
+        )  # fmt: skip
+
+
+class FakeSession:
+    def __init__(self, engine: FakeEngine, timeline: Timeline) -> None:
+        self.engine, self.timeline = engine, timeline
+
+    def say(self, prompt: str) -> int:
+        seconds = self.engine.geometry.block_seconds(self.engine.block)
+        self.timeline = self.timeline.set_prompt_from(seconds, prompt)
+        return self.engine.block
+
+    def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult:
+        seconds = self.engine.geometry.block_seconds(self.engine.block)
+        return self.engine.step(self.timeline.prompt_at(seconds) or "an empty world", cancel)
+
+    def reset(self) -> None:
+        self.engine.reset()
+
+
+def opener(script: Script) -> Callable[[EngineConfig, Callable[[str, float], None]], FakeEngine]:
+    """What the window calls to load a model."""
+
+    def open_engine(config: EngineConfig, progress: Callable[[str, float], None]) -> FakeEngine:
+        for step in range(4):
+            progress(("transformer", "autoencoder", "text encoder", "memory")[step], step / 4)
+            time.sleep(script.load_s / 4)
+        if script.fail_load is not None:
+            error, script.fail_load = script.fail_load, None
+            raise error
+        return FakeEngine(script, config)
+
+    return open_engine
+
+
+def picture(block: int, prompt: str) -> np.ndarray:
+    """Frames [12, 128, 256, 3]: a sky and a field in the prompt's colours, and a ball that bounces through."""
+    seed = int(prompt_hash(prompt)[:6], 16)
+    draw = np.random.default_rng(seed)
+    sky, ground, ball = draw.integers(60, 220, (3, 3))
+    frames = np.empty((12, 128, 256, 3), np.uint8)
+    rows = np.linspace(0, 1, 128)[:, None, None]
+    scene = np.where(rows < 0.62, sky * (0.55 + 0.6 * rows), ground * (1.15 - 0.5 * rows))
+    y, x = np.mgrid[:128, :256]
+    for index in range(12):
+        time_s = (12 * block + index) / 16
+        centre_x, centre_y = 128 + 90 * np.sin(time_s), 88 - 56 * abs(np.sin(2.6 * time_s))
+        inside = ((x - centre_x) ** 2 + (y - centre_y) ** 2 < 14**2)[..., None]
+        frames[index] = np.clip(np.where(inside, ball, np.broadcast_to(scene, (128, 256, 3))), 0, 255)
+    return frames

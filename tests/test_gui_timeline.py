@@ -1,0 +1,322 @@
+"""The timeline by hand: real presses, moves and keys, and what is seen of them."""
+
+import random
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from worldattention.app.timeline.model import TimelineModel
+from worldattention.app.timeline.table import (
+    END,
+    PROMPT,
+    START,
+    STATE,
+    EventTable,
+    EventTableView,
+    parse_seconds,
+)
+from worldattention.app.timeline.view import TimelineView
+from worldattention.core.errors import UserError
+from worldattention.core.timeline import Event, Timeline, make_timeline
+
+THREE = make_timeline([Event(1, 0, 9, "one"), Event(2, 12, 18, "two"), Event(3, 30, 39, "three")])
+SCALE = 20.0
+
+
+@pytest.fixture
+def view(qtbot):
+    model = TimelineModel()
+    model.open(THREE)
+    widget = TimelineView(model)
+    qtbot.addWidget(widget)
+    widget.resize(1200, 150)
+    widget.show()
+    qtbot.waitExposed(widget)
+    widget.set_range(0.0, SCALE)
+    widget.model = model
+    widget.refusals = []
+    model.refused.connect(widget.refusals.append)
+    yield widget
+    model.undo_stack.clear()
+
+
+def at(view, seconds, lane="events"):
+    layout = view.layout_now
+    rect = layout.events if lane == "events" else layout.film
+    return QPoint(round(layout.x(seconds)), round(rect.center().y()))
+
+
+def drag(view, start, end, modifier=Qt.KeyboardModifier.NoModifier, release=True, steps=4):
+    QTest.mousePress(view, Qt.MouseButton.LeftButton, modifier, start)
+    for step in range(1, steps + 1):
+        point = start + (end - start) * step / steps
+        move(view, point, modifier)
+    if release:
+        QTest.mouseRelease(view, Qt.MouseButton.LeftButton, modifier, end)
+
+
+def move(view, point, modifier):
+    from PySide6.QtCore import QEvent, QPointF
+    from PySide6.QtGui import QMouseEvent
+    from PySide6.QtWidgets import QApplication
+
+    where = QPointF(point)
+    event = QMouseEvent(
+        QEvent.Type.MouseMove, where, view.mapToGlobal(where), Qt.MouseButton.NoButton,
+        Qt.MouseButton.LeftButton, modifier,
+    )  # fmt: skip
+    QApplication.sendEvent(view, event)
+
+
+def test_a_drag_moves_an_event_in_one_undo_step(view):
+    drag(view, at(view, 15), at(view, 22))
+    moved = view.model.timeline.get(2)
+    assert (moved.start, moved.end) == (18.75, 24.75)  # snapped to the block edge nearest to 19 s
+    assert view.model.undo_stack.count() == 1
+    view.model.undo_stack.undo()
+    assert view.model.timeline == THREE
+    view.model.undo_stack.redo()
+    assert view.model.timeline.get(2) == moved
+
+
+def test_alt_drags_without_snapping(view):
+    drag(view, at(view, 15), at(view, 22.2), Qt.KeyboardModifier.AltModifier)
+    assert view.model.timeline.get(2).start == pytest.approx(19.2, abs=1 / 16)
+    assert view.model.timeline.get(2).start % 0.75 != 0
+
+
+def test_an_edge_resizes_and_stops_at_the_neighbour(view):
+    drag(view, at(view, 18) - QPoint(2, 0), at(view, 35))
+    assert (view.model.timeline.get(2).start, view.model.timeline.get(2).end) == (12, 30)
+    drag(view, at(view, 12) + QPoint(2, 0), at(view, 2))
+    assert view.model.timeline.get(2).start == 9
+    assert view.model.undo_stack.count() == 2
+
+
+def test_escape_cancels_a_drag(view):
+    drag(view, at(view, 15), at(view, 24), release=False)
+    assert view._drag.preview.get(2).start > 18
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    QTest.mouseRelease(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at(view, 24))
+    assert view.model.timeline == THREE
+    assert view.model.undo_stack.count() == 0
+
+
+def test_a_click_selects_and_delete_deletes(view):
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at(view, 15))
+    assert view.model.selected.id == 2
+    assert view.model.undo_stack.count() == 0
+    view.model.delete_selected()
+    assert [event.id for event in view.model.timeline.events] == [1, 3]
+    assert view.model.selected is None
+    view.model.undo_stack.undo()
+    assert view.model.timeline == THREE
+
+
+def test_a_double_click_adds_an_event_and_opens_its_prompt(view, qtbot):
+    QTest.mouseDClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at(view, 42))
+    added = view.model.selected
+    assert (added.start, added.seconds) == (42.0, 10.0)
+    editor = view._editor
+    qtbot.waitUntil(lambda: editor.isVisible())
+    editor.selectAll()
+    QTest.keyClicks(editor, "a walk in the rain ")
+    editor.insert("走")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert view.model.timeline.get(added.id).prompt == "a walk in the rain 走"
+    assert view._editor is None
+
+
+def test_escape_leaves_the_prompt_as_it_was(view):
+    QTest.mouseDClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at(view, 15))
+    QTest.keyClicks(view._editor, "never mind")
+    QTest.keyClick(view._editor, Qt.Key.Key_Escape)
+    assert view.model.timeline == THREE
+
+
+def test_the_past_is_locked(view):
+    view.model.set_locked(15.0)
+    drag(view, at(view, 4), at(view, 24))
+    drag(view, at(view, 14), at(view, 24))
+    assert view.model.timeline == THREE
+    assert len(view.refusals) == 2
+    drag(view, at(view, 18) - QPoint(2, 0), at(view, 10))  # its end is still to come, but not before now
+    assert view.model.timeline.get(2).end == 15.0
+    drag(view, at(view, 33), at(view, 5))
+    assert view.model.timeline.get(3).start == 15.0
+
+
+def test_undo_in_a_later_present_leaves_the_past_alone(view):
+    drag(view, at(view, 15), at(view, 22.5))
+    moved = view.model.timeline.get(2)
+    view.model.set_locked(moved.start + 3)
+    view.model.undo_stack.undo()
+    now = view.model.timeline
+    assert now.event_at(moved.start + 1).prompt == "two"  # it was made, so it stays on the record
+    assert now.event_at(moved.start + 3.5) is None
+    view.model.undo_stack.redo()
+    assert view.model.timeline.event_at(moved.start + 3.5).prompt == "two"
+
+
+def test_a_click_on_the_film_seeks(view, qtbot):
+    with qtbot.waitSignal(view.seek_requested) as seek:
+        QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at(view, 7, "film"))
+    assert seek.args[0] == pytest.approx(7.0, abs=0.06)
+
+
+def test_nudge_split_duplicate(view):
+    view.model.select(2)
+    QTest.keyClick(view, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    assert view.model.timeline.get(2).start == 12.75
+    view.model.set_playhead(15.0)
+    view.model.split()
+    assert [(e.start, e.end) for e in view.model.timeline.events if e.prompt == "two"] == [
+        (12.75, 15.0), (15.0, 18.75)
+    ]  # fmt: skip
+    view.model.select(3)
+    view.model.duplicate_selected()
+    assert view.model.timeline.events[-1].start == 39
+    for _ in range(3):
+        view.model.undo_stack.undo()
+    assert view.model.timeline == THREE
+
+
+def asked(timeline, until):
+    events = [timeline.event_at(t / 4) for t in range(int(until * 4))]
+    return [event and event.prompt for event in events]
+
+
+def shake(view, drags, seed):
+    draw = random.Random(seed)
+    model = view.model
+    for number in range(drags):
+        if draw.random() < 0.05:
+            model.set_locked(min(model.locked + draw.random() * 3, 200.0))
+        if draw.random() < 0.1:
+            view.set_range(draw.random() * 60, draw.choice([2.0, 7.3, 20.0, 111.0]))
+        before, undos = model.timeline, model.undo_stack.index()
+        locked, past = model.locked, asked(model.timeline, model.locked)
+        start = at(view, draw.random() * 80)
+        modifier = draw.choice([Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.AltModifier])
+        drag(view, start, QPoint(draw.randrange(-200, 1400), start.y()), modifier, steps=3)
+        after = model.timeline
+        assert make_timeline(after.events) == after, number
+        assert {event.id for event in after.events} == {event.id for event in before.events}
+        assert model.undo_stack.index() - undos == (after != before)
+        assert asked(after, locked) == past
+        assert all(event.seconds >= 0.25 for event in after.events)
+
+
+def test_300_random_drags_keep_the_timeline_sound(view):
+    model = view.model
+    shake(view, 300, seed=random.randrange(1 << 30))
+    model._locked = 0.0
+    while model.undo_stack.canUndo():
+        model.undo_stack.undo()
+    assert {event.id for event in model.timeline.events} >= {1, 2, 3}
+
+
+def test_random_drags_undo_to_the_very_beginning(view):
+    draw = random.Random()
+    for _ in range(40):
+        start = at(view, draw.random() * 50)
+        drag(view, start, QPoint(draw.randrange(0, 1200), start.y()))
+    while view.model.undo_stack.canUndo():
+        view.model.undo_stack.undo()
+    assert view.model.timeline == THREE
+
+
+@pytest.mark.endurance
+def test_1000_random_drags_keep_the_timeline_sound(view):
+    shake(view, 1000, seed=random.randrange(1 << 30))
+
+
+def test_painting_survives_anything(view):
+    view.model.open(make_timeline([Event(1, 0, 0.25, "😀" * 500), Event(2, 1e5, 1e5 + 1, "مرحبا بالعالم")]))
+    for offset, scale in ((0, 400), (9e4, 0.2), (0, 0.2)):
+        view.set_range(offset, scale)
+        assert not view.grab().isNull()
+    view.resize(240, 60)
+    assert not view.grab().isNull()
+
+
+def test_the_past_is_hatched(view):
+    plain = view.grab().toImage()
+    view.model.set_locked(30.0)
+    hatched = view.grab().toImage()
+    lane = view.layout_now.events
+    row = round(lane.bottom()) - 4
+    free = range(round(view.layout_now.x(19)), round(view.layout_now.x(29)))
+    assert len({plain.pixel(x, row) for x in free}) == 1
+    assert len({hatched.pixel(x, row) for x in free}) > 2
+
+
+# The table twin
+
+
+@pytest.fixture
+def table(qtbot):
+    model = TimelineModel()
+    model.open(THREE)
+    widget = EventTableView(model)
+    widget.events_model = model
+    qtbot.addWidget(widget)
+    widget.show()
+    return widget
+
+
+def texts(table):
+    rows = table.model()
+    return [
+        [rows.index(row, column).data() for column in (START, END, STATE, PROMPT)]
+        for row in range(rows.rowCount())
+    ]
+
+
+def test_the_table_shows_the_same_events(table):
+    table.events_model.set_locked(13.0)
+    assert texts(table) == [
+        ["0.00", "9.00", "made", "one"],
+        ["12.00", "18.00", "playing", "two"],
+        ["30.00", "39.00", "to come", "three"],
+    ]
+
+
+@pytest.mark.parametrize("text", ["20,5", "20.5", " 20.50 s"])
+def test_the_table_takes_numbers_as_people_type_them(table, text):
+    rows = table.model()
+    assert rows.setData(rows.index(1, END), text)
+    assert table.events_model.timeline.get(2).end == 20.5
+    table.events_model.undo_stack.undo()
+    assert table.events_model.timeline == THREE
+
+
+def test_the_table_refuses_what_is_no_time_or_overlaps(table):
+    refusals = []
+    table.events_model.refused.connect(refusals.append)
+    rows = table.model()
+    for text in ("soon", "nan", "inf", "31", "-4", "11", ""):
+        assert not rows.setData(rows.index(1, END), text)
+    assert len(refusals) == 7
+    assert table.events_model.timeline == THREE
+    with pytest.raises(UserError):
+        parse_seconds("1e999")
+
+
+def test_the_table_adds_edits_and_deletes_by_keys(table):
+    QTest.keyClick(table, Qt.Key.Key_Insert)
+    assert len(texts(table)) == 4
+    rows = table.model()
+    assert rows.setData(rows.index(3, PROMPT), "four")
+    table.selectRow(0)
+    assert table.events_model.selected.id == 1
+    QTest.keyClick(table, Qt.Key.Key_Delete)
+    assert [row[3] for row in texts(table)] == ["two", "three", "four"]
+
+
+def test_the_table_is_a_sound_model(table, qtmodeltester):
+    qtmodeltester.check(table.model())
+    assert isinstance(table.model(), EventTable)
+    table.events_model.open(Timeline())
+    assert texts(table) == []

@@ -1,0 +1,489 @@
+"""The whole window over a scripted engine: what a person does, and what they then see."""
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDockWidget, QLineEdit, QMessageBox, QPushButton, QToolButton, QWidget
+
+from tests.fakes_window import FakeSession, Script, opener
+from tests.test_recorder import decode
+from worldattention.app import project_files, theme
+from worldattention.app.main_window import MainWindow, Setup
+from worldattention.core.errors import UserError
+from worldattention.core.project import Project, load_project, save_project
+from worldattention.core.timeline import Event, Timeline, make_timeline
+
+TWO = make_timeline([Event(1, 0, 3, "a red house by the sea"), Event(2, 3, 30, "a green hill in the rain")])
+
+
+@pytest.fixture
+def window(qtbot, qapp, tmp_path):
+    theme.apply(qapp)
+    windows = []
+
+    def make(timeline=TWO, start=True, **script):
+        made = MainWindow(
+            Setup(
+                open_engine=opener(script_of(script)),
+                open_session=FakeSession,
+                configure=lambda settings: settings.engine_config(),
+                project=Project("Test", timeline=timeline),
+                cache_folder=tmp_path / "cache",
+            )
+        )
+        made.script = scripts[-1]
+        windows.append(made)
+        made.show()
+        qtbot.waitExposed(made)
+        if start:
+            made.start()
+        return made
+
+    scripts = []
+
+    def script_of(fields):
+        scripts.append(Script(**{"step_s": 0.02, "load_s": 0.01, **fields}))
+        return scripts[-1]
+
+    yield make
+    for one in windows:
+        if one.script.hold is not None:
+            one.script.hold.set()
+        one.close()
+        assert one.world_ended
+        one.deleteLater()
+    qapp.processEvents()
+
+
+def blocks(qtbot, window, count, timeout=15000):
+    qtbot.waitUntil(lambda: window.world.blocks >= count, timeout=timeout)
+
+
+def texts(window):
+    return [notice.text for notice in window.notifications.history]
+
+
+def test_a_project_plays_at_16_frames_a_second_and_no_frame_is_skipped(window, qtbot):
+    one = window()
+    qtbot.waitUntil(lambda: one.viewport.frames_painted > 0, timeout=5000)
+    positions, begin = [], time.perf_counter()
+    one.world.playback.moved.connect(lambda: positions.append(one.world.playback.position))
+    first = one.viewport.frames_painted
+    qtbot.wait(3000)
+    seconds = time.perf_counter() - begin
+    painted = one.viewport.frames_painted - first
+    assert painted == pytest.approx(16 * seconds, abs=3)
+    assert set(np.diff(positions)) <= {0, 1}
+    assert "made at" in one.toolbar.rate_text
+    shown = float(one.toolbar.rate_text.split(" FPS")[0])
+    assert shown == pytest.approx(16.0, abs=0.8)
+
+
+def test_slow_generation_is_shown_honestly(window, qtbot):
+    one = window(step_s=1.5)  # 8 frames a second
+    blocks(qtbot, one, 3)
+    made = float(one.toolbar.rate_text.split("made at ")[1])
+    assert made == pytest.approx(8.0, abs=1.0)
+    assert one.world.playback.position <= 36
+
+
+def test_enter_changes_the_world_and_says_at_which_block(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 2)
+    edit = one.prompt_box.edit
+    edit.setFocus()
+    QTest.keyClicks(edit, "a yellow boat")
+    QTest.keyClick(edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "takes effect at block" in one.prompt_box.answer, timeout=5000)
+    block = int(one.prompt_box.answer.split("block ")[1].split(" ")[0])
+    assert edit.text() == ""
+    event = one.model.timeline.event_at(block * 0.75)
+    assert (event.prompt, event.start) == ("a yellow boat", block * 0.75)
+    blocks(qtbot, one, block + 1)
+    assert dict(one.script.steps)[block] == "a yellow boat"
+    qtbot.waitUntil(lambda: "Enter to picture 0." in one.status.latency.text() or
+                    "Enter to picture 1." in one.status.latency.text(), timeout=5000)  # fmt: skip
+
+
+def test_undo_of_a_typed_prompt_gives_the_old_one_back_to_what_is_to_come(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 1)
+    one.say("a yellow boat")
+    qtbot.waitUntil(lambda: one.model.undo_stack.count() == 1, timeout=5000)
+    said = next(event for event in one.model.timeline.events if event.prompt == "a yellow boat")
+    blocks(qtbot, one, round(said.start / 0.75) + 1)
+    one.actions_by_name["undo"].trigger()
+    now = one.world.reel.made // 12 + 2
+    blocks(qtbot, one, now + 1)
+    assert dict(one.script.steps)[now] in ("a red house by the sea", "a green hill in the rain")
+
+
+def test_control_enter_puts_the_prompt_on_the_timeline(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 1)
+    one.world.playback.pause()
+    one._seek_seconds(12.0)
+    assert one.viewport.chip == "not made yet"
+    QTest.keyClicks(one.prompt_box.edit, "fog over the hill")
+    QTest.keyClick(one.prompt_box.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert one.model.timeline.event_at(12.5).prompt == "fog over the hill"
+    assert one.model.timeline.event_at(12.5).start == 12.0
+    one.actions_by_name["undo"].trigger()
+    assert one.model.timeline == TWO
+
+
+def test_the_prompt_has_a_history_and_refuses_in_words(window, qtbot):
+    one = window()
+    edit = one.prompt_box.edit
+    for text in ("first", "second"):
+        edit.setText(text)
+        QTest.keyClick(edit, Qt.Key.Key_Return)
+    QTest.keyClicks(edit, "draft")
+    for key, seen in (
+        ("Up", "second"),
+        ("Up", "first"),
+        ("Up", "first"),
+        ("Down", "second"),
+        ("Down", "draft"),
+    ):
+        QTest.keyClick(edit, getattr(Qt.Key, f"Key_{key}"))
+        assert edit.text() == seen
+    edit.setText("x" * 10_001)
+    QTest.keyClick(edit, Qt.Key.Key_Return)
+    assert "shorten it" in one.prompt_box.answer
+    assert len(edit.text()) == 10_001
+    edit.setText("   ")
+    QTest.keyClick(edit, Qt.Key.Key_Return)
+    assert edit.history == ("first", "second")
+
+
+def test_an_empty_project_waits_for_the_first_prompt(window, qtbot):
+    one = window(timeline=Timeline())
+    qtbot.waitUntil(lambda: one.viewport.overlay is not None and "remembers" in one.viewport.overlay.title)
+    assert one.script.steps == []
+    QTest.keyClicks(one.prompt_box.edit, "a boat")
+    QTest.keyClick(one.prompt_box.edit, Qt.Key.Key_Return)
+    blocks(qtbot, one, 1)
+    assert one.script.steps[0] == (0, "a boat")
+    assert one.viewport.overlay is None
+    assert one.model.timeline.events[0].start == 0.0
+
+
+def test_a_prompt_typed_while_loading_counts(window, qtbot):
+    one = window(timeline=Timeline(), load_s=0.4)
+    one.say("a boat at dawn")
+    blocks(qtbot, one, 1)
+    assert one.script.steps[0] == (0, "a boat at dawn")
+
+
+def test_panels_arcs_and_memories_show_what_happened(window, qtbot):
+    one = window(timeline=make_timeline([Event(1, 0, 7.5, "a red house"), Event(2, 7.5, 60, "a red hill")]))
+    one.world.playback.moved.disconnect(one.world._played)  # the worker believes that all is watched
+    one.world._worker.played(10_000)
+    blocks(qtbot, one, 14)
+    assert one.sparsity.plot.values.shape == (6, 8)
+    assert np.isfinite(one.sparsity.plot.values).all()
+    assert "Gini 0." in one.sparsity.readout
+    assert "density" in one.sparsity.readout
+    assert "in the window: 0." in one.pages.readout
+    assert np.isfinite(one.pages.plot.values).any()
+    assert "Device" in one.memory.bars.accessibleDescription()
+    assert "hits" in one.memory.readout
+    assert one.model.arcs[0].at == 7.5
+    assert all(arc.end <= 7.5 for arc in one.model.arcs)
+    scores = [memory.score for memory in one.prompt_box.memories.memories]
+    assert scores == sorted(scores, reverse=True)
+    assert all(memory.picture is not None for memory in one.prompt_box.memories.memories)
+    for name in ("Threshold τ", "Density"):
+        one.sparsity.choice.choose(name)
+        assert one.sparsity.plot.values.shape == (6, 8)
+
+
+def test_settings_take_effect_at_a_block_and_refusals_go_back(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 1)
+    bar = one.settings_bar
+    choose(bar.retrieval, "recent")
+    qtbot.waitUntil(
+        lambda: any("recent" in text and "From block" in text for text in texts(one)), timeout=5000
+    )
+    assert one.script.configs[-1].cache.retrieval == "recent"
+    choose(bar.density, "10 %")
+    qtbot.waitUntil(lambda: one.script.configs[-1].attention.density == 0.1, timeout=5000)
+    bar.seed.setText("42")
+    bar.seed.editingFinished.emit()
+    qtbot.waitUntil(lambda: one.script.configs[-1].seed == 42, timeout=5000)
+    choose(bar.preset, "authors")
+    qtbot.waitUntil(lambda: any("restart the world" in text for text in texts(one)), timeout=5000)
+    assert bar.preset.currentText() == "playground"
+    assert bar.settings.retrieval == "recent"
+
+
+def test_seek_plays_the_past_from_the_reel(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 6)
+    one.world.playback.pause()
+    one.timeline.view.setFocus()
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_Home)
+    assert one.world.playback.position == 0
+    first = one.viewport.image.copy()
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_Right)
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_Right)
+    assert one.world.playback.position == 2
+    assert one.viewport.image != first
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert one.world.playback.position == 18
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_Left)
+    assert one.world.playback.position == 17
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_End)
+    assert one.world.playback.position == one.world.reel.made - 1
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_J)
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_Home)
+    assert one.viewport.image == first
+
+
+def test_space_plays_and_pauses_but_not_while_typing(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 1)
+    edit = one.prompt_box.edit
+    edit.setFocus()
+    QTest.keyClicks(edit, "k j l s ? ")
+    assert edit.text() == "k j l s ? "
+    assert one.world.playback.playing
+    one.viewport.setFocus()
+    QTest.keyClick(one.viewport, Qt.Key.Key_Space)
+    assert not one.world.playback.playing
+    assert one.viewport.chip == "paused"
+    button = one.findChild(QToolButton)
+    button.setFocus()
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    assert one.world.playback.playing
+
+
+def test_restart_begins_again_and_keeps_the_typed_prompts(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 2)
+    one.say("a yellow boat")
+    qtbot.waitUntil(lambda: any(e.prompt == "a yellow boat" for e in one.model.timeline.events), timeout=5000)
+    one.actions_by_name["restart"].trigger()
+    assert one.model.locked == 0.0
+    blocks(qtbot, one, 1)
+    assert one.world.epoch == 1
+    assert any(event.prompt == "a yellow boat" for event in one.model.timeline.events)
+    assert one.world.playback.position < 24
+
+
+def test_a_prompt_that_waits_survives_a_restart(window, qtbot):
+    hold = threading.Event()
+    one = window(hold=hold)
+    qtbot.waitUntil(lambda: one.model.locked > 0, timeout=5000)
+    one.say("typed just before")
+    one.restart()
+    hold.set()
+    qtbot.waitUntil(
+        lambda: any(e.prompt == "typed just before" for e in one.model.timeline.events), timeout=5000
+    )
+
+
+def test_a_failure_is_told_and_a_click_revives_the_world(window, qtbot):
+    one = window(fail_at={1: UserError("The device is gone: plug it in.")})
+    qtbot.waitUntil(
+        lambda: one.viewport.overlay is not None and one.viewport.overlay.action != "", timeout=5000
+    )
+    assert one.viewport.overlay.text == "The device is gone: plug it in."
+    QTest.mouseClick(one.viewport._button, Qt.MouseButton.LeftButton)
+    blocks(qtbot, one, 3)
+    assert one.viewport.overlay is None
+
+
+@pytest.mark.parametrize("state", ["new", "loading", "stepping", "failed", "paused", "exporting"])
+def test_it_closes_in_every_state(window, qtbot, state, tmp_path):
+    script = {
+        "loading": {"load_s": 2.0},
+        "stepping": {"step_s": 30.0},
+        "failed": {"fail_load": OSError("no")},
+    }
+    one = window(start=state != "new", **script.get(state, {}))
+    if state == "loading":
+        qtbot.waitUntil(lambda: one.viewport.overlay.fraction is not None)
+    elif state == "stepping":
+        qtbot.waitUntil(lambda: one.model.locked > 0, timeout=5000)
+    elif state == "failed":
+        qtbot.waitUntil(lambda: one.world.state == "failed", timeout=5000)
+    elif state in ("paused", "exporting"):
+        blocks(qtbot, one, 2)
+        one.world.playback.pause()
+    if state == "exporting":
+        one.script.step_s = 0.3
+        one.export_flow.begin(tmp_path / "x.mp4", 16 * 60)
+        qtbot.wait(300)
+    begin = time.monotonic()
+    assert one.close()
+    assert one.world_ended
+    assert time.monotonic() - begin < 3
+    assert not list(tmp_path.glob("*.mp4"))
+
+
+def test_export_writes_what_was_made_and_makes_the_rest(window, qtbot, tmp_path):
+    one = window(step_s=0.002)
+    blocks(qtbot, one, 2)
+    path = tmp_path / "한글 폴더 ñ" / "out.mp4"
+    path.parent.mkdir()
+    one.export_flow.begin(path, 50)
+    qtbot.waitUntil(lambda: not one.export_flow.running, timeout=20000)
+    assert any("Exported 3.1 s" in text for text in texts(one))
+    frames = decode(path, 128, 256)
+    assert len(frames) == 50
+    assert np.abs(frames[20].astype(int) - one.world.reel.frame(20)).mean() < 4
+    assert one.world.playback.playing  # it went on
+
+
+def test_an_export_can_be_cancelled_and_leaves_nothing(window, qtbot, tmp_path):
+    one = window(step_s=0.1)
+    blocks(qtbot, one, 1)
+    one.export_flow.begin(tmp_path / "out.mp4", 16 * 60)
+    qtbot.wait(400)
+    QTest.mouseClick(one.export_flow._dialog.findChild(QPushButton), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not one.export_flow.running, timeout=5000)
+    assert any("cancelled" in text for text in texts(one))
+    assert list(tmp_path.glob("*.mp4")) == []
+    before = one.world.blocks
+    blocks(qtbot, one, before + 2)  # the world goes on
+
+
+def test_an_export_to_nowhere_is_one_sentence(window, qtbot, tmp_path):
+    one = window()
+    blocks(qtbot, one, 1)
+    one.export_flow.begin(tmp_path / "missing" / "out.mp4", 12)
+    qtbot.waitUntil(lambda: not one.export_flow.running, timeout=5000)
+    assert any("There is no folder" in text for text in texts(one))
+
+
+def test_save_and_open(window, qtbot, tmp_path, monkeypatch):
+    one = window()
+    assert not one.isWindowModified()
+    one.model.put(40.0, "an owl")
+    assert one.isWindowModified()
+    path = tmp_path / "my world.world"
+    monkeypatch.setattr(
+        project_files.QFileDialog, "getSaveFileName", lambda *_: (str(path.with_suffix("")), "")
+    )
+    one.actions_by_name["save"].trigger()
+    assert not one.isWindowModified()
+    assert "my world" in one.windowTitle()
+    assert load_project(path).timeline == one.model.timeline
+    other = tmp_path / "other.world"
+    save_project(Project("Other", timeline=make_timeline([Event(5, 0, 4, "a pond")])), other)
+    monkeypatch.setattr(project_files.QFileDialog, "getOpenFileName", lambda *_: (str(other), ""))
+    one.actions_by_name["open"].trigger()
+    assert [event.prompt for event in one.model.timeline.events] == ["a pond"]
+    blocks(qtbot, one, 1)
+    assert one.script.steps[-1][1] == "a pond"
+    assert not one.model.undo_stack.canUndo()
+
+
+def test_a_broken_project_is_refused_and_the_open_one_stays(window, qtbot, tmp_path):
+    one = window()
+    bad = tmp_path / "bad.world"
+    bad.write_text("{")
+    assert not one.files.open(bad)
+    assert "cannot be opened" in texts(one)[-1]
+    assert one.model.timeline == TWO
+
+
+def test_a_world_file_can_be_dropped(window, qtbot, tmp_path):
+    one = window()
+    path = tmp_path / "dropped.world"
+    save_project(Project("Dropped", timeline=make_timeline([Event(1, 0, 4, "a pond")])), path)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    action, button, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    one.dropEvent(QDropEvent(QPointF(9, 9), action, data, button, none))
+    assert one.model.timeline.events[0].prompt == "a pond"
+
+
+@pytest.mark.parametrize("answer", ["save", "discard", "cancel"])
+def test_unsaved_changes_are_asked_for(window, qtbot, tmp_path, monkeypatch, answer):
+    one = window()
+    one._setup = replace(one._setup, state_file=tmp_path / "state.ini")
+    one.files.path = tmp_path / "mine.world"
+    one.model.put(40.0, "an owl")
+    monkeypatch.setattr(project_files, "ask_save", lambda *_: answer)
+    assert one.close() == (answer != "cancel")
+    assert (tmp_path / "mine.world").exists() == (answer == "save")
+    one._setup = replace(one._setup, state_file=None)
+
+
+def test_everything_has_a_name_for_screen_readers(window, qtbot):
+    one = window()
+    nameless = [
+        (child, child.objectName(), child.parent())
+        for child in one.findChildren(QWidget)
+        if child.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and child.isVisible()
+        and not child.accessibleName()
+        and not isinstance(child, QDockWidget)
+        and not child.objectName().startswith("qt_")
+    ]
+    assert nameless == []
+    assert one.viewport.accessibleName() == "World"
+
+
+def test_tab_reaches_prompt_timeline_and_selectors(window, qtbot):
+    one = window()
+    one.prompt_box.edit.setFocus()
+    seen = set()
+    for _ in range(60):
+        seen.add(one.focusWidget())
+        QTest.keyClick(one.focusWidget(), Qt.Key.Key_Tab)
+    assert {one.prompt_box.edit, one.timeline.view, one.settings_bar.preset, one.settings_bar.seed} <= seen
+
+
+def test_it_fits_a_laptop_and_the_picture_is_the_largest(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 1)
+    assert (one.width(), one.height()) == (1280, 800)
+    assert one.minimumSizeHint().width() <= 1280
+    area = one.viewport.width() * one.viewport.height()
+    others = [one.sparsity, one.pages, one.memory, one.timeline]
+    assert all(area > other.width() * other.height() for other in others)
+    for other in others:
+        assert one.rect().contains(other.geometry())
+        assert other.height() > 120
+
+
+def test_the_picture_is_letterboxed_and_exact(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 1)
+    one.world.playback.pause()
+    rect = one.viewport.picture_rect()
+    assert rect.width() / rect.height() == pytest.approx(2.0, abs=0.02)
+    image, frame = one.viewport.image, one.world.reel.frame(one.world.playback.position)
+    for x, y in ((0, 0), (255, 127), (100, 64)):
+        assert image.pixelColor(x, y).getRgb()[:3] == tuple(frame[y, x])
+
+
+def test_odd_frame_widths_are_not_sheared(window, qtbot):
+    one = window(start=False)
+    frame = np.zeros((31, 53, 3), np.uint8)
+    frame[:, 20] = 255
+    one.viewport.show_frame(frame)
+    assert all(one.viewport.image.pixelColor(20, y).red() == 255 for y in range(31))
+
+
+def choose(combo, text):
+    index = combo.findText(text)
+    combo.setCurrentIndex(index)
+    combo.activated.emit(index)
+
+
+def test_the_message_box_is_not_left_open(qapp):
+    assert not [
+        box for box in qapp.topLevelWidgets() if isinstance(box, QMessageBox | QLineEdit) and box.isVisible()
+    ]
