@@ -23,7 +23,7 @@ _FRAMES = 4
 class Reader(nn.Module):
     """Logits of every attribute from one picture; stacks of pictures of one scene are averaged.
 
-    1.1 M parameters. The last feature map (4 x 8 cells) is kept whole, since an attribute has its places.
+    1.26 M parameters. The last feature map (4 x 8 cells) is kept whole, since an attribute has its places.
     """
 
     def __init__(self) -> None:
