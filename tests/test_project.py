@@ -1,5 +1,6 @@
 """Projects: round trips, what is kept, and every bad file in one sentence."""
 
+import contextlib
 import json
 import locale
 import math
@@ -93,16 +94,18 @@ def test_file_round_trip_and_second_save_are_equal(tmp_path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_numbers_are_written_with_points_under_a_comma_locale(tmp_path):
-    """No German locale need be installed: a stand-in proves that nothing asks the locale."""
+def test_numbers_are_written_with_points_under_a_comma_locale(tmp_path, monkeypatch):
+    """A German or French locale where one is installed, and in any case a `locale` module that says comma."""
     path = tmp_path / "p.world"
     project = Project(timeline=make_timeline([Event(1, 0.5, 1234.5, "x")]), seconds=2000.25)
+    comma = {**locale.localeconv(), "decimal_point": ",", "thousands_sep": "."}
     old = locale.setlocale(locale.LC_ALL)
-    installed = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False).stdout.split()
+    for name in ("de_DE.UTF-8", "fr_FR.UTF-8"):
+        with contextlib.suppress(locale.Error):
+            locale.setlocale(locale.LC_ALL, name)
+    monkeypatch.setattr(locale, "localeconv", lambda: comma)
+    assert locale.str(1.5) == "1,5"
     try:
-        for name in ("de_DE.utf8", "fr_FR.utf8"):
-            if name in installed:
-                locale.setlocale(locale.LC_ALL, name)
         save_project(project, path)
         assert load_project(path) == project
     finally:
@@ -121,7 +124,7 @@ def test_defaults_and_hand_written_events():
             {"start": 6, "end": 8, "prompt": "c", "colour": "red"},
         ],
     }
-    project = project_from_json("\ufeff"[:0] + json.dumps(document))
+    project = project_from_json(json.dumps(document))
     assert [event.id for event in project.timeline.events] == [8, 7, 9]
     assert project.event_extra == {9: {"colour": "red"}}
     assert project.duration == 8
