@@ -103,6 +103,15 @@ def test_a_pool_grows_in_slabs_up_to_its_quota():
     assert (len(sizes), sorted(set(sizes))) == (19, [8, 16, 19])
 
 
+def test_large_pages_come_one_by_one(monkeypatch):
+    shape = KVShape(2, 2, 1, 4, torch.float32)
+    page_bytes = 8 * shape.frame_bytes()
+    monkeypatch.setattr("worldattention.core.hkv.tiers.SLAB_BYTES", page_bytes // 2)
+    pool = PoolTier("dram", shape, 8, 5 * page_bytes, "cpu")
+    assert pool.has_room(PageInfo(0, 0, 8, 0, 0))
+    assert len(pool._slots) == 1
+
+
 def test_a_machine_without_the_memory_stops_the_pool_with_one_notice(monkeypatch):
     shape = KVShape(2, 2, 1, 4, torch.float32)
     pool = PoolTier("dram", shape, 8, 100 * 8 * shape.frame_bytes(), "cpu")

@@ -14,6 +14,7 @@ from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 log = logging.getLogger(__name__)
 
 SLAB_PAGES = 8
+SLAB_BYTES = 256 << 20  # page-locking takes a second for every gigabyte, so large pages come one by one
 
 
 class Tier(Protocol):
@@ -97,7 +98,8 @@ class PoolTier:
         return bool(self._free) or self._grow()
 
     def _grow(self) -> bool:
-        pages = min(SLAB_PAGES, self._limit - len(self._slots))
+        pages = max(1, min(SLAB_PAGES, SLAB_BYTES // self._slot_bytes))
+        pages = min(pages, self._limit - len(self._slots))
         if pages <= 0:
             return False
         size = (pages, 2, *self._shape.tensor(self._page_frames))
