@@ -75,12 +75,19 @@ class WorldMemory:
         return plan, tuple(page.id for page in recalled.pages if page not in present)
 
     def snapshot(self, prompt_vector: Tensor, prompt_text: str, block: int) -> None:
-        """Banks the frames of the window as one chunk: the authors' way, at a prompt switch and only then."""
-        done = self.ring.frames_done
-        frames = min(done - self.recalled.switch_frame, self.config.cache.budget_frames)
-        pieces = list(self.ring.pieces(done - frames, frames))
+        """Banks the whole window, recalled pages included, as one chunk: the authors' way, at a prompt switch."""
+        held = self._hold(tuple(page.id for page in self.recalled.pages))
+        plan = self._plan(self.recalled)
+        pieces = [
+            piece
+            for span in plan.spans
+            for piece in (self.ring if span.page is None else held[span.page]).pieces(
+                span.first_frame, span.frames
+            )
+        ]
         keys = torch.cat([keys for _, keys, _ in pieces], 1)
         values = torch.cat([values for _, _, values in pieces], 1)
+        frames, done = plan.frames, self.ring.frames_done
         layers = list(scoring_layers(self._model, self.config))
         table = spatial_table(frames, self._model.geometry.grid, self._model.head_dim, self._model.device)
         self.bank.snapshot(
