@@ -33,7 +33,7 @@ from worldattention.core.telemetry import (
     WindowSpan,
     prompt_hash,
 )
-from worldattention.core.window_attention import WindowAttention
+from worldattention.core.window_attention import Observer, WindowAttention
 
 _PROMPTS_KEPT = 16
 
@@ -77,6 +77,7 @@ class Engine:
         self._last_policy = config.cache.retrieval
         self._banked_frames = 0
         self._pages = PageRecords()
+        self.attention_observer: Observer | None = None  # for measurements of what is really attended to
 
     @property
     def geometry(self) -> Geometry:
@@ -251,7 +252,9 @@ class Engine:
         window = self._memory.window
         rotary = (self._rotary[0][start:end], self._rotary[1][start:end])
         keys, values = window.keys[:, :, :end], window.values[:, :, :end]
-        return WindowAttention(keys, values, start, rotary, self.model.hsa, self.config.attention)
+        return WindowAttention(
+            keys, values, start, rotary, self.model.hsa, self.config.attention, self.attention_observer
+        )
 
     def _prompt(self, text: str) -> _Prompt:
         if text in self._prompts:

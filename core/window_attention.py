@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -17,6 +19,9 @@ from worldattention.core.hsa import (
     update_tail,
 )
 from worldattention.kernels import ops
+
+Observer = Callable[[int, Tensor, AttentionWindow, HSAParameters | None], None]
+"""Takes layer, rotated q [1, L, H, D], the layer's window (live memory: copy what is to stay) and parameters."""
 
 
 class WindowAttention:
@@ -34,8 +39,10 @@ class WindowAttention:
         rotary: tuple[Tensor, Tensor],
         parameters: tuple[HSAParameters | None, ...],
         config: AttentionConfig,
+        observer: Observer | None = None,
     ) -> None:
         self.config = config
+        self._observer = observer
         self._rotary = rotary
         self._parameters = parameters
         self._windows: list[AttentionWindow] = [
@@ -55,9 +62,10 @@ class WindowAttention:
             self._clean.append((k[0], v[0]))
         window, parameters = self._windows[layer], self._parameters[layer]
         update_tail(window, ops.rotate(k, *self._rotary), v, parameters)
-        out, statistics = attend(
-            ops.rotate(q, *self._rotary), window, parameters, self.config, self.config.mode
-        )
+        q = ops.rotate(q, *self._rotary)
+        if self._observer is not None:
+            self._observer(layer, q, window, parameters)
+        out, statistics = attend(q, window, parameters, self.config, self.config.mode)
         self._statistics.append(statistics)
         return out
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from worldattention.app.commandline import console
+from worldattention.app.commandline.interrupt import cancel_on_signal
+from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, positive
-from worldattention.core.config import AttentionConfig
+
+if TYPE_CHECKING:
+    from worldattention.core.evaluation.bench_attention import AttentionSample
 
 HELP = "time dense against sparse and hybrid attention"
 DTYPES = ("float32", "bfloat16")
@@ -18,23 +24,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     parser.add_argument("what", choices=["attention"], metavar="attention", help="what to time")
     parser.add_argument("--repeats", type=positive, default=20, metavar="N", help="turns of each rival")
+    parser.add_argument(
+        "--made-up",
+        action="store_true",
+        help="random tensors instead of those of a world with recalled pages",
+    )
 
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
-    """Times and reports. Raises UserError."""
+    """Times and reports. Raises UserError or Cancelled."""
     import torch
 
-    from worldattention.core.evaluation.bench_attention import (
-        AttentionShape,
-        benchmark_attention,
-        made_up_sample,
-    )
-    from worldattention.core.loading import pick_device
+    from worldattention.core.evaluation.bench_attention import benchmark_attention
     from worldattention.core.project import ProjectSettings
 
-    device = pick_device(options.device)
-    config: AttentionConfig = options.engine_config(ProjectSettings()).attention
-    sample = made_up_sample(AttentionShape(), config.block, device, options.seed or 0)
+    config = options.engine_config(ProjectSettings()).attention
+    samples = _made_up(options, config.block) if arguments.made_up else _of_model(options)
     records = []
     with console.progress_bar("Bench", "types") as show:
         for count, name in enumerate(DTYPES):
@@ -42,26 +47,46 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
             records.append(
                 benchmark_attention(
                     getattr(torch, name),
-                    [sample],
+                    samples,
                     config,
                     forced_density=options.density or FORCED_DENSITY,
                     repeats=arguments.repeats,
                 )
             )
         show(len(DTYPES), len(DTYPES), "done")
+    source = (
+        "made-up tensors" if arguments.made_up else f"{options.model}, a world that has just recalled pages"
+    )
     if options.json:
-        console.say_json({record["dtype"]: record for record in records})
+        console.say_json({"source": source, **{record["dtype"]: record for record in records}})
     else:
-        for line in _table(records):
+        for line in _table(source, records):
             console.say(line)
     return 0
 
 
-def _table(records: list[dict[str, Any]]) -> list[str]:
+def _made_up(options: Options, block: int) -> list[AttentionSample]:
+    from worldattention.core.evaluation.bench_attention import AttentionShape, made_up_sample
+    from worldattention.core.loading import pick_device
+
+    return [made_up_sample(AttentionShape(), block, pick_device(options.device), options.seed or 0)]
+
+
+def _of_model(options: Options) -> list[AttentionSample]:
+    from worldattention.core.evaluation import attention_samples as samples
+    from worldattention.core.project import ProjectSettings
+
+    engine = open_engine(replace(options, density=None), ProjectSettings())
+    with closing(engine), cancel_on_signal() as cancel, console.progress_bar("World", "blocks") as show:
+        return samples.samples_of(engine, samples.PROMPTS, lambda done, total: show(done, total, ""), cancel)
+
+
+def _table(source: str, records: list[dict[str, Any]]) -> list[str]:
     first = records[0]
     lines = [
-        f"One layer of attention, {first['q_tokens']} queries over {first['k_tokens']} keys, {first['heads']} heads, "
-        f"on {first['device']} with {first['threads']} threads (torch {first['torch']})",
+        f"Attention of {source}: {first['samples']} layers, {first['q_tokens']} queries over "
+        f"{first['k_tokens']} keys, {first['heads']} heads, on {first['device']} with {first['threads']} threads "
+        f"(torch {first['torch']})",
         "",
         "| type | density | dense ms | sparse ms | routing ms | hybrid ms | dense / sparse | dense / hybrid |",
         "|---|---|---|---|---|---|---|---|",
