@@ -413,6 +413,21 @@ def test_no_display_points_at_render(world, capsys, monkeypatch):
     assert "worldattention render" in sentence
 
 
+@pytest.mark.parametrize("missing", ["PySide6", "PySide6.QtCore", "pyqtgraph"])
+def test_a_window_without_its_toolkit_points_at_doctor_and_render(world, missing):
+    script = (
+        "import sys\nsys.modules[sys.argv[1]] = None\nfrom worldattention.app.cli import main\n"
+        "sys.exit(main([sys.argv[2], '--screenshot', sys.argv[3]]))"
+    )
+    command = [sys.executable, "-c", script, missing, world, world.parent / "s.png"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert "worldattention doctor" in done.stderr
+    assert "worldattention render" in done.stderr
+    assert tree(world.parent) == ["w.world"]
+
+
 @pytest.mark.parametrize("target", ["s.jpg", "missing/s.png", "folder.png"])
 def test_bad_screenshots(world, capsys, target):
     (world.parent / "folder.png").mkdir()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 from pathlib import Path
@@ -36,7 +35,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
         check_target(arguments.screenshot, "the screenshot")
     _choose_platform(arguments.screenshot is not None)
     try:
-        window = importlib.import_module("worldattention.app.window_entry")  # the only door to Qt
+        from worldattention.app.window_entry import run_window  # the only door to Qt
     except ImportError as error:
         if error.name is None or error.name.startswith(("PySide6", "shiboken6", "pyqtgraph")):
             raise UserError(
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
                 "install, and `worldattention render` works without it."
             ) from error
         raise
-    return int(window.run_window(arguments.project, options, arguments.screenshot, arguments.after_blocks))
+    return run_window(arguments.project, options, arguments.screenshot, arguments.after_blocks)
 
 
 def _choose_platform(offscreen_will_do: bool) -> None:
