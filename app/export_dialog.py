@@ -5,8 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtWidgets import QFileDialog, QProgressDialog
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QLabel,
+    QProgressBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from worldattention.app.dialogs import ask_export_length
 from worldattention.app.messages import ExportDone
@@ -17,13 +25,45 @@ if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
 
 
+class ExportDialog(QDialog):
+    """Progress and Cancel. Qt's own progress dialog runs the event loop in `setValue`, which would let newer
+    messages of the worker overtake older ones.
+    """
+
+    def __init__(self, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Export video")
+        self.setMinimumWidth(420)
+        self._name = name
+        self._label = QLabel()
+        self._numbers = QLabel()
+        self._numbers.setObjectName("muted")
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setAccessibleName("Export progress")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 14)
+        column.setSpacing(10)
+        for part in (self._label, self._bar, self._numbers, buttons):
+            column.addWidget(part)
+
+    def show_progress(self, frames: int, total: int) -> None:
+        """Frames written of all."""
+        self._label.setText(f"Writing {self._name}")
+        self._numbers.setText(f"{frames / FPS:.1f} of {total / FPS:.1f} s")
+        self._bar.setMaximum(max(total, 1))
+        self._bar.setValue(frames)
+
+
 class ExportFlow(QObject):
     """One export at a time; the world stands still meanwhile and goes on after."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._dialog: QProgressDialog | None = None
+        self._dialog: ExportDialog | None = None
         self._resume = False
         window.world.export_moved.connect(self._moved)
         window.world.export_done.connect(self._done)
@@ -56,22 +96,16 @@ class ExportFlow(QObject):
         window = self._window
         self._resume = window.world.playback.playing
         window.world.playback.pause()
-        dialog = QProgressDialog(f"Writing {path.name}", "Cancel", 0, max(frames, 1), window)
-        dialog.setWindowTitle("Export video")
-        dialog.setWindowModality(Qt.WindowModality.WindowModal)
-        dialog.setMinimumDuration(0)
-        dialog.setMinimumWidth(360)
-        dialog.setAutoClose(False)
-        dialog.setAutoReset(False)
-        dialog.canceled.connect(window.world.cancel_export)
-        dialog.setValue(0)
+        dialog = ExportDialog(path.name, window)
+        dialog.rejected.connect(window.world.cancel_export)
+        dialog.show_progress(0, frames)
+        dialog.open()
         self._dialog = dialog
         window.world.export(path, frames, window.files.name)
 
     def _moved(self, frames: int, total: int) -> None:
-        if self._dialog is not None and not self._dialog.wasCanceled():
-            self._dialog.setMaximum(total)
-            self._dialog.setValue(frames)
+        if self._dialog is not None:
+            self._dialog.show_progress(frames, total)
 
     def _done(self, message: ExportDone) -> None:
         dialog, self._dialog = self._dialog, None

@@ -124,8 +124,8 @@ class MainWindow(QMainWindow):
     def _size_docks(self) -> None:
         panels = [self.sparsity, self.pages, self.memory]
         self.resizeDocks(panels, [400] * 3, Qt.Orientation.Horizontal)
-        self.resizeDocks(panels, [165, 185, 200], Qt.Orientation.Vertical)
-        self.resizeDocks([self.timeline], [190], Qt.Orientation.Vertical)
+        self.resizeDocks(panels, [150, 172, 224], Qt.Orientation.Vertical)
+        self.resizeDocks([self.timeline], [178], Qt.Orientation.Vertical)
 
     def _handlers(self) -> dict[str, Callable[[], object]]:
         return {

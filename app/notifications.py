@@ -112,6 +112,8 @@ class _Toast(QFrame):
         row.setSpacing(10)
         sign = QLabel(mark)
         sign.setStyleSheet(f"color: {colour}; font-weight: 700; font-size: 14px;")
+        sign.setFixedWidth(14)
+        sign.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout()
         column.setSpacing(6)

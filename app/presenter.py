@@ -163,6 +163,7 @@ class Presenter(QObject):
         playback, made = self._world.playback, self._world.made_fps
         show, fps = self._window.toolbar.show_rate, playback.shown_fps
         if not playback.playing:
-            show(None, made, "paused" if self._world.reel.made else "")
+            still = "paused" if self._world.reel.made else self._world.state
+            show(None, made, "stopped" if self._world.state == "failed" else still)
         else:
             show(fps or None, made, "waiting" if not fps and playback.waiting else "")

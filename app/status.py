@@ -28,7 +28,6 @@ class StatusBar(QStatusBar):
         self.addWidget(self.notice, 1)
         self.notice.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.device.setText("loading …")
-        self.latency.setText("Enter to picture –")
 
     def show_device(self, device: str, backend: str) -> None:
         """Where the world is made."""

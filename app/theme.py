@@ -26,8 +26,8 @@ WARNING = "#ffd166"
 DANGER = "#ff7a7a"
 
 TIER_COLOURS = {"device": "#6ea8fe", "dram": "#7fd99a", "disk": "#c49bff", "dropped": "#5f6c80"}
-TIER_NAMES = {"device": "Device", "dram": "DRAM", "disk": "Disk", "dropped": "Dropped"}
-TIER_LETTERS = {"device": "V", "dram": "M", "disk": "D", "dropped": "x"}
+TIER_NAMES = {"device": "L1 device", "dram": "L2 DRAM", "disk": "L3 disk", "dropped": "dropped"}
+TIER_LEVELS = {"device": "1", "dram": "2", "disk": "3", "dropped": "–"}
 
 EVENT_COLOURS = (
     "#4c78c9",
@@ -180,7 +180,7 @@ QToolButton:pressed, QPushButton:pressed {{ background: {LINE}; }}
 QToolButton:focus, QPushButton:focus {{ border: 1px solid {ACCENT}; }}
 QToolButton:checked {{ background: {HOVER}; color: {TEXT}; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {FAINT}; background: {PANEL}; }}
-QToolButton[flat="true"] {{ background: transparent; padding: 3px; border-radius: 5px; }}
+QToolButton[flat="true"] {{ background: transparent; padding: 2px; border-radius: 5px; }}
 QToolButton[flat="true"]:hover {{ background: {HOVER}; }}
 QToolButton[flat="true"]:checked {{ background: {HOVER}; color: {ACCENT}; }}
 QToolButton[primary="true"], QPushButton[primary="true"], QPushButton:default {{
@@ -194,7 +194,7 @@ QToolButton[primary="true"]:disabled, QPushButton[primary="true"]:disabled {{
     background: {RAISED}; color: {FAINT};
 }}
 QToolButton[segment="true"] {{
-    background: transparent; color: {MUTED}; padding: 2px 8px; border-radius: 4px; font-size: 11px;
+    background: transparent; color: {MUTED}; padding: 1px 8px; border-radius: 4px; font-size: 11px;
 }}
 QToolButton[segment="true"]:hover {{ color: {TEXT}; }}
 QToolButton[segment="true"]:checked {{ background: {HOVER}; color: {TEXT}; }}
@@ -226,7 +226,10 @@ QWidget#dockTitle {{ background: {PANEL}; border-top-left-radius: 8px; border-to
 QWidget#dockBody {{ background: {PANEL}; border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }}
 QLabel#title {{ color: {TEXT}; font-size: 12px; font-weight: 600; }}
 QLabel#muted, QLabel[muted="true"] {{ color: {MUTED}; font-size: 11px; }}
-QLabel#fieldName {{ color: {FAINT}; font-size: 11px; }}
+QLabel#fieldName, QLabel#faint {{ color: {FAINT}; font-size: 11px; background: transparent; }}
+QFrame#toast QPushButton {{ background: {HOVER}; }}
+QFrame#toast QPushButton:hover {{ background: {LINE}; }}
+QDialog QPushButton {{ min-width: 64px; }}
 
 QTableView {{
     background: {PANEL}; gridline-color: {LINE}; border: none; selection-background-color: {HOVER};
@@ -247,7 +250,7 @@ QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 
 QProgressBar {{
-    background: {WINDOW}; border: none; border-radius: 4px; height: 8px; text-align: center; color: transparent;
+    background: {RAISED}; border: none; border-radius: 4px; max-height: 8px; min-height: 8px; color: transparent;
 }}
 QProgressBar::chunk {{ background: {ACCENT}; border-radius: 4px; }}
 """

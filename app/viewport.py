@@ -21,6 +21,10 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app import icons, theme
 from worldattention.app.playback import Frames
+from worldattention.app.upscale import double
+
+DOUBLED_FROM = 1.5
+"""Magnification from which a picture is doubled before the screen scales it."""
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +55,7 @@ class Viewport(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._image: QImage | None = None
+        self._drawn: QImage | None = None
         self._overlay: Overlay | None = None
         self._chip = ""
         self._smooth = True
@@ -90,6 +95,9 @@ class Viewport(QWidget):
     def show_frame(self, frame: Frames | None) -> None:
         """Shows a frame, or nothing."""
         self._image = None if frame is None else to_image(frame)
+        self._drawn = self._image
+        if frame is not None and self._smooth and self._magnification() >= DOUBLED_FROM:
+            self._drawn = to_image(double(frame))
         self._fresh = self._image is not None
         self.update()
 
@@ -114,6 +122,7 @@ class Viewport(QWidget):
     def set_smooth(self, smooth: bool) -> None:
         """Smooth scaling, or pixels as they are."""
         self._smooth = smooth
+        self._drawn = self._image
         self.update()
 
     def picture_rect(self) -> QRectF:
@@ -127,6 +136,11 @@ class Viewport(QWidget):
             size.width(),
             size.height(),
         )
+
+    def _magnification(self) -> float:
+        """Screen pixels a pixel of the picture."""
+        width = self._image.width() if self._image is not None else 1
+        return self.picture_rect().width() * self.devicePixelRatioF() / width
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -149,7 +163,7 @@ class Viewport(QWidget):
         painter.fillRect(self.rect(), QColor(theme.WINDOW))
         if self._image is not None:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._smooth)
-            painter.drawImage(self.picture_rect(), self._image)
+            painter.drawImage(self.picture_rect(), self._drawn or self._image)
             if self._fresh:
                 self._fresh = False
                 self.frames_painted += 1
@@ -160,7 +174,7 @@ class Viewport(QWidget):
 
     def _paint_overlay(self, painter: QPainter, overlay: Overlay) -> None:
         if self._image is not None:
-            painter.fillRect(self.rect(), theme.with_alpha(theme.WINDOW, 0.72))
+            painter.fillRect(self.rect(), theme.with_alpha(theme.WINDOW, 0.84))
         middle = QPointF(self.width() / 2, self.height() * 0.40)
         side = 56
         icons.app_icon().paint(
@@ -172,7 +186,7 @@ class Viewport(QWidget):
             QRectF(0, middle.y() - 14, self.width(), 28), Qt.AlignmentFlag.AlignCenter, overlay.title
         )
         painter.setFont(theme.font(13))
-        painter.setPen(QColor(theme.MUTED))
+        painter.setPen(theme.with_alpha(theme.TEXT, 0.75))
         box = QRectF(self.width() / 2 - 260, middle.y() + 18, 520, 60)
         flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop
         painter.drawText(box, int(flags) | int(Qt.TextFlag.TextWordWrap), overlay.text)

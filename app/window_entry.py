@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path, user_config_path
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from worldattention.app import icons, theme
@@ -38,6 +39,7 @@ def run_window(
     Raises UserError without a display, on a bad project, or when no picture could be made.
     """
     check_display()
+    qInstallMessageHandler(_qt_says)
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     app.setApplicationName(PROGRAM)
@@ -127,6 +129,12 @@ class Screenshot:
     def _give_up(self, sentence: str) -> None:
         self._failure = sentence
         self._window.close()
+
+
+def _qt_says(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
+    """Qt's own messages go where ours go, not to the user's terminal."""
+    grave = kind in (QtMsgType.QtCriticalMsg, QtMsgType.QtFatalMsg)
+    logging.getLogger("worldattention.qt").log(logging.ERROR if grave else logging.DEBUG, "%s", text)
 
 
 def _engine_opener(options: Options) -> OpenEngine:

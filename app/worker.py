@@ -283,7 +283,7 @@ class Worker:
         return stop_export or self._closing.is_set() or self._wanted_epoch != self._epoch
 
     def _fail(self, error: Exception) -> None:
-        log.error("the world stopped", exc_info=error)
+        log.debug("the world stopped", exc_info=error)  # told by Failed; --debug shows where
         self._failed = True
         self._running = False
         self._publish(Failed(self._epoch, _sentence(error), "".join(traceback.format_exception(error))))

@@ -13,13 +13,25 @@ from PySide6.QtWidgets import QDockWidget, QLineEdit, QMessageBox, QPushButton, 
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.test_recorder import decode
-from worldattention.app import project_files, theme
+from worldattention.app import playback, project_files, theme
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.core.errors import UserError
 from worldattention.core.project import Project, load_project, save_project
 from worldattention.core.timeline import Event, Timeline, make_timeline
 
 TWO = make_timeline([Event(1, 0, 3, "a red house by the sea"), Event(2, 3, 30, "a green hill in the rain")])
+
+
+@pytest.fixture(autouse=True)
+def fast_clock(request, monkeypatch):
+    """Most tests ask what is seen, not when: they run at 100 frames a second."""
+    if "real_clock" not in request.fixturenames:
+        monkeypatch.setattr(playback, "FRAME_MS", 10.0)
+
+
+@pytest.fixture
+def real_clock():
+    """This test measures the frame rate."""
 
 
 @pytest.fixture
@@ -69,7 +81,7 @@ def texts(window):
     return [notice.text for notice in window.notifications.history]
 
 
-def test_a_project_plays_at_16_frames_a_second_and_no_frame_is_skipped(window, qtbot):
+def test_a_project_plays_at_16_frames_a_second_and_no_frame_is_skipped(window, qtbot, real_clock):
     one = window()
     qtbot.waitUntil(lambda: one.viewport.frames_painted > 0, timeout=5000)
     positions, begin = [], time.perf_counter()
@@ -85,7 +97,7 @@ def test_a_project_plays_at_16_frames_a_second_and_no_frame_is_skipped(window, q
     assert shown == pytest.approx(16.0, abs=0.8)
 
 
-def test_slow_generation_is_shown_honestly(window, qtbot):
+def test_slow_generation_is_shown_honestly(window, qtbot, real_clock):
     one = window(step_s=1.5)  # 8 frames a second
     blocks(qtbot, one, 3)
     made = float(one.toolbar.rate_text.split("made at ")[1])
@@ -191,9 +203,9 @@ def test_panels_arcs_and_memories_show_what_happened(window, qtbot):
     assert np.isfinite(one.sparsity.plot.values).all()
     assert "Gini 0." in one.sparsity.readout
     assert "density" in one.sparsity.readout
-    assert "in the window: 0." in one.pages.readout
+    assert "3 in the window, score 0." in one.pages.readout
     assert np.isfinite(one.pages.plot.values).any()
-    assert "Device" in one.memory.bars.accessibleDescription()
+    assert "L1 device" in one.memory.bars.accessibleDescription()
     assert "hits" in one.memory.readout
     assert one.model.arcs[0].at == 7.5
     assert all(arc.end <= 7.5 for arc in one.model.arcs)
@@ -335,9 +347,12 @@ def test_export_writes_what_was_made_and_makes_the_rest(window, qtbot, tmp_path)
     blocks(qtbot, one, 2)
     path = tmp_path / "한글 폴더 ñ" / "out.mp4"
     path.parent.mkdir()
+    shares = []
+    one.world.export_moved.connect(lambda done, total: shares.append((done, total)))
     one.export_flow.begin(path, 50)
     qtbot.waitUntil(lambda: not one.export_flow.running, timeout=20000)
     assert any("Exported 3.1 s" in text for text in texts(one))
+    assert shares == [(16, 50), (32, 50), (48, 50), (50, 50)]
     frames = decode(path, 128, 256)
     assert len(frames) == 50
     assert np.abs(frames[20].astype(int) - one.world.reel.frame(20)).mean() < 4

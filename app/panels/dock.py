@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
 
 from worldattention.app import icons, theme
 
+TITLE_HEIGHT = 30
+
 
 class PanelDock(QDockWidget):
     """A title bar with a readout and tools over a body that `fill` gives."""
@@ -61,7 +63,7 @@ class PanelDock(QDockWidget):
         bar.setObjectName("dockTitle")
         bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         layout = QHBoxLayout(bar)
-        layout.setContentsMargins(12, 6, 8, 2)
+        layout.setContentsMargins(12, 4, 8, 2)
         layout.setSpacing(theme.SPACE)
         label = QLabel(title)
         label.setObjectName("title")
@@ -69,7 +71,8 @@ class PanelDock(QDockWidget):
         layout.addStretch(1)
         for tool in tools:
             layout.addWidget(tool)
-        bar.setMinimumHeight(30)
+        layout.addStrut(TITLE_HEIGHT - 6)  # the dock asks for the hint, not for the fixed height
+        bar.setFixedHeight(TITLE_HEIGHT)
         return bar
 
 

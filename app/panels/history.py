@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,11 +28,28 @@ class Run:
     last: int
 
 
+class _Values:
+    """The scores of one recall [pages], and their pooled form for the rows of the picture."""
+
+    def __init__(self, values: Iterable[float | None]) -> None:
+        self.pages = np.array([np.nan if value is None else value for value in values], np.float32)
+        self._pooled: tuple[tuple[int, int], Matrix] | None = None
+
+    def rows(self, count: int, group: int) -> Matrix:
+        """[count]: the highest value of every `group` pages; NaN where none is known."""
+        if self._pooled is None or self._pooled[0] != (count, group):
+            padded = np.full(count * group, -np.inf, np.float32)
+            padded[: len(self.pages)] = np.where(np.isnan(self.pages), -np.inf, self.pages)
+            best = padded.reshape(count, group).max(axis=1)
+            self._pooled = (count, group), np.where(np.isneginf(best), np.nan, best)
+        return self._pooled[1]
+
+
 @dataclass(frozen=True, slots=True)
 class _Column:
     block: int
-    similarity: Matrix  # [pages]
-    score: Matrix  # [pages]
+    similarity: _Values
+    score: _Values
     recalled: frozenset[int]
 
 
@@ -47,8 +65,8 @@ class PageHistory:
         self.pages = telemetry.pages
         fresh = telemetry.recall is not None or not self._columns
         if fresh:
-            similarity = _values([page.similarity for page in self.pages])
-            score = _values([page.score for page in self.pages])
+            similarity = _Values(page.similarity for page in self.pages)
+            score = _Values(page.score for page in self.pages)
         else:
             similarity, score = self._columns[-1].similarity, self._columns[-1].score
         recalled = frozenset(index for index, page in enumerate(self.pages) if page.recalled)
@@ -65,11 +83,6 @@ class PageHistory:
         return len(self._columns)
 
     @property
-    def rows(self) -> int:
-        """Rows of the matrices."""
-        return min(len(self.pages), MAX_ROWS)
-
-    @property
     def pages_per_row(self) -> int:
         """Pages that share a row."""
         return max(1, -(-len(self.pages) // MAX_ROWS))
@@ -78,13 +91,11 @@ class PageHistory:
         """`score` or `similarity` as [rows, blocks]; NaN where a page was no candidate."""
         group = self.pages_per_row
         rows = -(-len(self.pages) // group)
-        result = np.full((rows * group, self.blocks), -np.inf, np.float32)
+        result = np.empty((rows, self.blocks), np.float32)
         for index, column in enumerate(self._columns):
             values = column.score if kind == "score" else column.similarity
-            result[: len(values), index] = np.where(np.isnan(values), -np.inf, values)
-        pooled = result.reshape(rows, group, self.blocks).max(axis=1) if rows else result
-        pooled[np.isneginf(pooled)] = np.nan
-        return pooled
+            result[:, index] = values.rows(rows, group)
+        return result
 
     def runs(self) -> list[Run]:
         """When recalled pages lay in the window, as spans of columns."""
@@ -98,10 +109,11 @@ class PageHistory:
         done.extend(Run(page, first, self.blocks - 1) for page, first in open_runs.items())
         return done
 
+    def scores_in_force(self, pages: list[int]) -> list[float | None]:
+        """The scores by which pages were chosen at the last recall; None for those that were not scored."""
+        scores = self._columns[-1].score.pages if self._columns else np.zeros(0, np.float32)
+        return [float(scores[p]) if p < len(scores) and np.isfinite(scores[p]) else None for p in pages]
+
     def was_recalled(self, page: int, column: int) -> bool:
         """Whether the page lay in the window at that column."""
         return page in self._columns[column].recalled
-
-
-def _values(values: list[float | None]) -> Matrix:
-    return np.array([np.nan if value is None else value for value in values], np.float32)

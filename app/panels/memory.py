@@ -18,7 +18,7 @@ from worldattention.app.panels.plot import Plot, steps
 from worldattention.core.telemetry import BlockTelemetry, TierUsage
 from worldattention.core.units import format_bytes
 
-ROW_HEIGHT = 31
+ROW_HEIGHT = 28
 MAX_BLOCKS = 1200
 TRAFFIC_SECONDS = 5.0
 
@@ -72,20 +72,20 @@ class TierBars(QWidget):
         )
         painter.setFont(theme.font(11))
         painter.setPen(QColor(theme.TEXT))
-        _, numbers = self.row_text(tier).split(" ", 1)
-        painter.drawText(line.adjusted(56, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, numbers)
+        numbers = self.row_text(tier).removeprefix(theme.TIER_NAMES[tier.name]).strip()
+        painter.drawText(line.adjusted(66, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, numbers)
         read, written = self._traffic.get(tier.name, (0.0, 0.0))
         painter.setPen(QColor(theme.MUTED))
-        flow = f"out {format_bytes(round(read))}/s  in {format_bytes(round(written))}/s"
+        flow = f"↑ {format_bytes(round(read))}/s  ↓ {format_bytes(round(written))}/s"
         painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, flow)
-        bar = QRectF(rect.left(), rect.top() + 20, rect.width(), 5)
+        bar = QRectF(rect.left(), rect.top() + 19, rect.width(), 4)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.WINDOW))
-        painter.drawRoundedRect(bar, 2.5, 2.5)
+        painter.drawRoundedRect(bar, 2, 2)
         share = min(tier.used_bytes / tier.quota_bytes, 1.0) if tier.quota_bytes else 0.0
         if share > 0:
             painter.setBrush(QColor(theme.WARNING) if share > 0.95 else colour)
-            painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(5.0, bar.width() * share), 5), 2.5, 2.5)
+            painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(5.0, bar.width() * share), 4), 2, 2)
 
 
 class MemoryPanel(PanelDock):
@@ -131,11 +131,13 @@ class MemoryPanel(PanelDock):
         self._moments.clear()
         for curve in self._curves.values():
             curve.setData([], [])
+        self.plot.show_empty(True)
         self.bars.show_tiers((), {})
         self.set_readout("")
 
     def _draw(self, record: BlockTelemetry) -> None:
         self.bars.show_tiers(record.tiers, self._rates(record.tiers))
+        self.plot.show_empty(False)
         blocks = np.array(self._blocks, float)
         stacked = np.cumsum(np.array(self._used, float) / 1e6, axis=1)
         for index, tier in enumerate(("device", "dram", "disk")):

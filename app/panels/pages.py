@@ -90,10 +90,10 @@ class PagesPanel(PanelDock):
 
     def _draw_strip(self, left: float, width: float, pages: int) -> None:
         tiers = [page.tier for page in self.history.pages]
+        inks = {tier: QColor(name) for tier, name in theme.TIER_COLOURS.items()}
+        table = {tier: (ink.red(), ink.green(), ink.blue(), 255) for tier, ink in inks.items()}
         colours = np.zeros((pages, 1, 4), np.uint8)
-        for index, tier in enumerate(tiers):
-            colour = QColor(theme.TIER_COLOURS[tier])
-            colours[index, 0] = (colour.red(), colour.green(), colour.blue(), 255)
+        colours[: len(tiers), 0] = [table[tier] for tier in tiers]
         self._strip.setImage(colours, levels=(0, 255), autoLevels=False)
         self._strip.setRect(QRectF(left, -0.5, width, pages))
         self._letter(tiers if len(tiers) <= LETTERED_PAGES else [], left + width / 2)
@@ -107,7 +107,7 @@ class PagesPanel(PanelDock):
         for index, item in enumerate(self._letters):
             item.setVisible(index < len(tiers))
             if index < len(tiers):
-                item.setText(theme.TIER_LETTERS[tiers[index]])
+                item.setText(theme.TIER_LEVELS[tiers[index]])
                 item.setPos(x, index)
 
     def _draw_runs(self, left: float) -> None:
@@ -138,7 +138,9 @@ class PagesPanel(PanelDock):
     def _hovered(self, text: str) -> None:
         pages = self.history.pages
         if not text and pages:
-            recalled = [page for page in pages if page.recalled]
-            scores = " ".join("–" if page.score is None else f"{page.score:.2f}" for page in recalled)
-            text = f"{len(pages)} pages · {len(recalled)} in the window" + (f": {scores}" if scores else "")
+            recalled = [page.page for page in pages if page.recalled]
+            scores = self.history.scores_in_force(recalled)
+            text = f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window"
+            if recalled:
+                text += ", score " + " ".join("–" if score is None else f"{score:.2f}" for score in scores)
         self.set_readout(text)

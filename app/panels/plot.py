@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QColor, QResizeEvent
+from PySide6.QtWidgets import QLabel, QWidget
 
 from worldattention.app import theme
 
@@ -19,6 +19,8 @@ Array = npt.NDArray[np.float32]
 
 class Plot(pg.PlotWidget):
     """A quiet plot: thin axes in muted ink, no menu, no buttons."""
+
+    _hint: QLabel | None = None
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, background=theme.PANEL)
@@ -33,9 +35,26 @@ class Plot(pg.PlotWidget):
             axis = self.getAxis(side)
             axis.setPen(pg.mkPen(theme.LINE, width=1))
             axis.setTextPen(QColor(theme.MUTED))
-            axis.setStyle(tickFont=theme.font(10), tickLength=-3, tickTextOffset=4)
+            axis.setStyle(tickFont=theme.font(10), tickLength=3, tickTextOffset=4)
         self.getAxis("left").setWidth(44)
         self.getAxis("bottom").setHeight(18)
+        self.setMinimumHeight(36)
+        self._hint = QLabel("appears with the first block", self)
+        self._hint.setObjectName("faint")
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.show_empty(True)
+
+    def show_empty(self, empty: bool) -> None:
+        """Says that there is nothing to see yet, instead of showing bare axes."""
+        if self._hint is not None:
+            self._hint.setVisible(empty)
+        for side in ("bottom", "left"):
+            self.showAxis(side, not empty)
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        super().resizeEvent(event)
+        if self._hint is not None:  # pyqtgraph resizes before it is built
+            self._hint.setGeometry(self.rect())
 
     def set_ticks(
         self, side: str, positions: Iterable[float], unit: str = "", first: str = "{unit} {at:g}"
@@ -64,12 +83,14 @@ class HeatPlot(Plot):
     def show_values(self, values: Array, rect: QRectF, low: float, high: float) -> None:
         """Draws `values` over `rect` (in the plot's units) with a fixed scale of `low`..`high`."""
         self.values = values
+        self.show_empty(False)
         # RGBA made here: one path for NaN, the levels are fixed, nothing is scaled behind our back.
         self.image.setImage(rgba(values, low, high), levels=(0, 255), autoLevels=False)
         self.image.setRect(rect)
 
     def clear_values(self) -> None:
         """Shows nothing."""
+        self.show_empty(True)
         self.values = np.zeros((0, 0), np.float32)
         self.image.clear()
 

@@ -9,9 +9,9 @@ from PySide6.QtCore import QPointF, QRectF
 from worldattention.core.timeline import Event, Timeline
 
 RULER_HEIGHT = 22.0
-EVENT_HEIGHT = 42.0
-FILM_HEIGHT = 34.0
-GAP = 4.0
+EVENT_HEIGHT = 40.0
+FILM_HEIGHT = 30.0
+GAP = 3.0
 HANDLE_PIXELS = 7.0
 MARGIN = 12.0
 

@@ -163,13 +163,13 @@ def _event_text(painter: QPainter, layout: Layout, box: QRectF, event: Event, pa
     painter.setFont(big)
     painter.setPen(QColor(theme.MUTED if past else theme.TEXT))
     text = QFontMetricsF(big).elidedText(event.prompt, Qt.TextElideMode.ElideRight, room)
-    painter.drawText(QRectF(left, box.top() + 4, room, 17), Qt.AlignmentFlag.AlignVCenter, text)
+    painter.drawText(QRectF(left, box.top() + 3, room, 17), Qt.AlignmentFlag.AlignVCenter, text)
     small = theme.font(10)
     times = f"{clock(event.start, True)} – {clock(event.end, True)}"
     if QFontMetricsF(small).horizontalAdvance(times) <= room:
         painter.setFont(small)
         painter.setPen(theme.with_alpha(theme.TEXT, 0.45 if past else 0.6))
-        painter.drawText(QRectF(left, box.top() + 21, room, 14), Qt.AlignmentFlag.AlignVCenter, times)
+        painter.drawText(QRectF(left, box.top() + 20, room, 14), Qt.AlignmentFlag.AlignVCenter, times)
 
 
 def _locked(painter: QPainter, model: TimelineModel, layout: Layout) -> None:

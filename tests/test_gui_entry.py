@@ -1,0 +1,169 @@
+"""The way in and out: displays, screenshots, window state, notices."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QWidget
+
+from tests.toy import save_toy_folder
+from worldattention.app import icons, theme, window_state
+from worldattention.app.actions import SPECS
+from worldattention.app.notifications import ERROR, SHOWN_MS, WARNING, Notifications
+
+SAMPLE = Path(__file__).resolve().parents[1] / "assets" / "samples" / "red_ball.world"
+
+
+def program(*arguments, **environment):
+    env = {**os.environ, **environment}
+    for name in [name for name, value in environment.items() if value is None]:
+        env.pop(name, None)
+    return subprocess.run(
+        [sys.executable, "-m", "worldattention.app.cli", *map(str, arguments)],
+        env=env, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+
+
+def test_a_screenshot_of_the_real_engine(tmp_path):
+    model, picture = save_toy_folder(tmp_path / "toy"), tmp_path / "s.png"
+    done = program(SAMPLE, "--model", model, "--screenshot", picture, "--after-blocks", 3, QT_QPA_PLATFORM=None,
+                   DISPLAY=None, WAYLAND_DISPLAY=None)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == ""
+    image = QImage(str(picture))
+    assert (image.width(), image.height()) == (1280, 800)
+    colours = {image.pixel(x, y) for x in range(40, 840, 16) for y in range(100, 480, 16)}
+    assert len(colours) > 50  # there is a picture in the viewport
+    table = {tuple(int(part) for part in colour) for colour in theme.viridis()}
+    panels = [image.pixelColor(x, y).getRgb()[:3] for x in range(940, 1260, 4) for y in range(120, 195, 3)]
+    assert sum(colour in table for colour in panels) > 300  # and sparsity beside it
+
+
+def test_a_screenshot_of_a_world_that_fails_is_one_sentence(tmp_path):
+    model, picture = save_toy_folder(tmp_path / "toy"), tmp_path / "s.png"
+    (model / "transformer" / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    done = program(SAMPLE, "--model", model, "--screenshot", picture)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "model.safetensors" in done.stderr
+    assert not picture.exists()
+
+
+def test_without_a_display_the_window_points_at_render():
+    done = program(SAMPLE, QT_QPA_PLATFORM=None, DISPLAY="", WAYLAND_DISPLAY="")
+    assert done.returncode == 1
+    assert "worldattention render" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_state_of_the_window_comes_back(qtbot, tmp_path):
+    one, two = QMainWindow(), QMainWindow()
+    for window in (one, two):
+        qtbot.addWidget(window)
+    one.setGeometry(30, 40, 500, 400)
+    one.show()
+    window_state.save(one, tmp_path / "deep" / "state.ini")
+    window_state.restore(two, tmp_path / "deep" / "state.ini")
+    assert two.size() == one.size()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0\xff\xfe[[[", b"[window]\ngeometry=rubbish\nstate=@Invalid()\n"]
+)
+def test_a_bad_state_file_never_blocks_the_start(qtbot, tmp_path, content):
+    path = tmp_path / "state.ini"
+    path.write_bytes(content)
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window_state.restore(window, path)
+    window.show()
+    window_state.save(window, path)
+    assert QSettings(str(path), QSettings.Format.IniFormat).value("window/geometry") is not None
+
+
+def test_a_window_off_the_screen_is_brought_back(qtbot, tmp_path):
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.setGeometry(90_000, 90_000, 300, 200)
+    window_state.restore(window, tmp_path / "none.ini")
+    screen = QApplication.primaryScreen().availableGeometry()
+    assert screen.intersects(window.frameGeometry())
+
+
+def test_an_unwritable_state_is_no_failure(qtbot, tmp_path):
+    (tmp_path / "file").write_text("")
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window_state.save(window, tmp_path / "file" / "state.ini")
+
+
+@pytest.fixture
+def notices(qtbot):
+    host = QWidget()
+    host.resize(800, 500)
+    qtbot.addWidget(host)
+    host.show()
+    return Notifications(host)
+
+
+def test_a_notice_is_shown_once_and_logged_each_time(notices):
+    for _ in range(3):
+        notices.tell("The disk is full.", WARNING)
+    assert [notice.text for notice in notices.shown] == ["The disk is full."]
+    assert len(notices.history) == 3
+    for number in range(5):
+        notices.tell(f"Notice {number}.")
+    assert len(notices.shown) == 3
+
+
+def test_a_notice_can_offer_what_to_do(notices, qtbot):
+    done = []
+    notices.tell("It stopped.", ERROR, "Go on", lambda: done.append(1))
+    button = next(b for b in notices._toasts[0].findChildren(QPushButton) if b.text() == "Go on")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert done == [1]
+    assert notices.shown == []
+
+
+def test_errors_stay_and_news_go(notices, qtbot, monkeypatch):
+    monkeypatch.setitem(SHOWN_MS, "info", 50)
+    notices.tell("An error.", ERROR)
+    notices.tell("News.")
+    qtbot.waitUntil(lambda: [notice.text for notice in notices.shown] == ["An error."], timeout=2000)
+
+
+def test_every_icon_draws_something(qapp):
+    images = []
+    for name in {spec.icon for spec in SPECS.values() if spec.icon} | {"pause", "send", "close", "dice"}:
+        image = icons.icon(name).pixmap(32, 32).toImage()
+        inked = sum(image.pixelColor(x, y).alpha() > 100 for x in range(32) for y in range(32))
+        assert inked > 15, name
+        images.append(image)
+    assert all(a != b for i, a in enumerate(images) for b in images[:i])
+
+
+def test_no_two_actions_share_a_key():
+    keys = [key for spec in SPECS.values() for key in spec.keys]
+    assert len(keys) == len(set(keys))
+
+
+def test_text_is_legible_on_its_ground():
+    def luminance(colour):
+        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    def contrast(a, b):
+        low, high = sorted((luminance(a), luminance(b)))
+        return (high + 0.05) / (low + 0.05)
+
+    for text, ground, least in (
+        (theme.TEXT, theme.PANEL, 7), (theme.TEXT, theme.RAISED, 7), (theme.MUTED, theme.PANEL, 4.5),
+        (theme.ON_ACCENT, theme.ACCENT, 4.5), (theme.DANGER, theme.WINDOW, 4.5), (theme.RECALL, theme.WINDOW, 4.5),
+    ):  # fmt: skip
+        assert contrast(text, ground) >= least, (text, ground)

@@ -1,0 +1,206 @@
+"""Panels by their numbers: what is drawn is what the telemetry says, however long the world."""
+
+import time
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF
+
+from tests.fakes_window import FakeEngine, Script
+from worldattention.app import theme
+from worldattention.app.panels.history import COLUMNS, MAX_ROWS, PageHistory, Run
+from worldattention.app.panels.memory import MemoryPanel
+from worldattention.app.panels.pages import PagesPanel
+from worldattention.app.panels.plot import rgba, steps
+from worldattention.app.panels.sparsity import SparsityPanel
+from worldattention.app.upscale import double
+from worldattention.core.config import EngineConfig
+from worldattention.core.telemetry import PageRecord, RecallRecord
+
+
+@pytest.fixture(scope="module")
+def records():
+    engine = FakeEngine(Script(step_s=0.0), EngineConfig())
+    prompts = ["a red house", "a blue sea", "a red hill", "a red house again"]
+    return [engine.step(prompts[block // 14]).telemetry for block in range(56)]
+
+
+def test_every_head_has_its_own_cell(qtbot, records):
+    panel = SparsityPanel()
+    qtbot.addWidget(panel)
+    panel.show_block(records[0])
+    for name, values in (("Gini", "gini"), ("Threshold τ", "threshold"), ("Density", "density")):
+        panel.choice.choose(name)
+        assert np.array_equal(panel.plot.values, getattr(records[0], values).T)
+    gini, tau = records[0].gini[3, 2], records[0].threshold[3, 2]
+    panel._hovered(panel.plot.describe(2, 3))
+    assert f"layer 3 head 2 · Gini {gini:.2f} · τ {tau:.2f}" in panel.readout
+    panel._hovered("")
+    assert f"Gini {records[0].gini.mean():.2f}" in panel.readout
+
+
+def test_hovering_reads_the_cell_under_the_mouse(qtbot, records):
+    panel = SparsityPanel()
+    qtbot.addWidget(panel)
+    panel.resize(400, 200)
+    panel.show()
+    qtbot.waitExposed(panel)
+    panel.show_block(records[0])
+    qtbot.wait(50)
+    heard = []
+    panel.plot.hovered.connect(heard.append)
+    inside = panel.plot.view.mapViewToScene(QPointF(5.2, 4.3))
+    panel.plot._mouse_moved(inside)
+    assert heard[-1].startswith("layer 5 head 4 ")
+    panel.plot._mouse_moved(QPointF(-50, -50))
+    assert heard[-1] == ""
+
+
+def test_pages_carry_the_last_recalls_scores_and_mark_the_window(qtbot, records):
+    panel = PagesPanel()
+    qtbot.addWidget(panel)
+    panel.show_blocks(records)
+    recalls = [record for record in records if record.recall is not None]
+    assert len(recalls) == 3
+    values = panel.plot.values
+    assert values.shape == (len(records[-1].pages), len(records))
+    for record in recalls:
+        for page, score in zip(record.recall.candidates, record.recall.scores, strict=True):
+            assert values[page, record.block] == pytest.approx(score)
+            assert values[page, record.block + 5] == pytest.approx(score)  # still in force
+    assert np.isnan(values[:, : recalls[0].block]).all()
+    framed = {(run.page, column) for run in panel.history.runs() for column in range(run.first, run.last + 1)}
+    wanted = {(page.page, record.block) for record in records for page in record.pages if page.recalled}
+    assert framed == wanted
+    panel.choice.choose("Similarity")
+    last = recalls[-1]
+    page = last.recall.candidates[0]
+    assert panel.plot.values[page, -1] == pytest.approx(last.pages[page].similarity)
+
+
+def test_the_strip_tells_each_pages_tier(qtbot, records):
+    panel = PagesPanel()
+    qtbot.addWidget(panel)
+    panel.show_blocks(records[:40])
+    shown = [letter.toPlainText() for letter in panel._letters if letter.isVisible()]
+    tiers = [theme.TIER_LEVELS[page.tier] for page in records[39].pages]
+    assert shown == (tiers if len(tiers) <= 14 else [])
+    panel.show_blocks(records[40:])
+    assert len({page.tier for page in records[-1].pages}) > 1
+    assert "L" in panel._describe(0, 5)
+
+
+def long_history(pages, blocks):
+    draw = np.random.default_rng()
+    history, scores = PageHistory(), draw.random(pages)
+    records = [
+        PageRecord(number, 0, 8 * number, 8, "disk", 0.5, float(score), number % 1000 == 7)
+        for number, score in enumerate(scores)
+    ]
+    recall = RecallRecord(0, "hkv", "x", (0.5,), (), (), ())
+    stub = type("Record", (), {"pages": tuple(records), "recall": recall, "block": 0})
+    for block in range(blocks):
+        history.add(type("Block", (stub,), {"block": block}))
+    return history, records
+
+
+def test_many_pages_share_rows_and_the_best_of_them_is_seen():
+    history, records = long_history(10_000, 20)
+    values = history.matrix("score")
+    assert values.shape == (250, 20)
+    assert values.shape[0] <= MAX_ROWS
+    scores = np.array([record.score for record in records], np.float32)
+    assert np.array_equal(values[:, 3], scores.reshape(-1, 40).max(1))
+
+
+def test_10_000_pages_draw_in_a_frames_time(qtbot):
+    panel = PagesPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.history, _ = long_history(10_000, COLUMNS)
+    spent = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        panel._draw()
+        spent.append(time.perf_counter() - begin)
+    assert min(spent) < 0.016
+
+
+def test_only_the_newest_columns_are_kept():
+    history, _ = long_history(3, COLUMNS + 30)
+    assert (history.blocks, history.first_block) == (COLUMNS, 30)
+    history = PageHistory()
+    assert history.runs() == []
+    assert history.scores_in_force([0]) == [None]
+
+
+def test_runs_end_and_begin_again():
+    history = PageHistory()
+    for block, recalled in enumerate([False, True, True, False, True]):
+        page = PageRecord(0, 0, 0, 8, "dram", None, None, recalled)
+        history.add(type("Block", (), {"pages": (page,), "recall": None, "block": block}))
+    assert history.runs() == [Run(0, 1, 2), Run(0, 4, 4)]
+
+
+def test_memory_shows_every_tier_against_its_quota(qtbot, records):
+    panel = MemoryPanel()
+    qtbot.addWidget(panel)
+    panel.resize(400, 220)
+    panel.show()
+    panel.show_blocks(records)
+    for tier in records[-1].tiers:
+        words = panel.bars.row_text(tier)
+        assert f"{tier.pages} page" in words
+        assert words in panel.bars.accessibleDescription()
+    used = [tier.used_bytes for tier in records[-1].tiers]
+    tops = [panel._curves[name].getData()[1][-1] for name in ("device", "dram", "disk")]
+    assert np.allclose(tops, np.cumsum(used) / 1e6)  # stacked
+    empty = panel.bars.grab().toImage()
+    panel.clear()
+    assert panel.bars.grab().toImage() != empty
+
+
+def test_unknown_values_are_drawn_as_ground_and_the_scale_is_fixed():
+    values = np.array([[np.nan, 0.0, 0.5, 1.0, 7.0]], np.float32)
+    pixels = rgba(values, 0.0, 1.0)
+    table = theme.viridis()
+    assert [tuple(pixel[:3]) for pixel in pixels[0][1:]] == [
+        tuple(table[0]), tuple(table[127]), tuple(table[255]), tuple(table[255])
+    ]  # fmt: skip
+    assert tuple(pixels[0][0][:3]) not in {tuple(colour) for colour in table}
+    lightness = table.astype(float) @ [0.2126, 0.7152, 0.0722]
+    assert (np.diff(lightness) > -0.5).all()  # viridis rises in lightness: it reads without colour
+
+
+def test_ticks_are_round_and_few():
+    assert steps(0, 7, 10) == list(range(8))
+    assert steps(0, 75, 8) == [0, 10, 20, 30, 40, 50, 60, 70]
+    assert steps(31, 190, 8) == list(range(40, 190, 20))
+    assert len(steps(0, 9_999, 5)) <= 5
+
+
+@pytest.mark.parametrize("size", [(1, 1), (5, 7), (128, 256)])
+def test_doubling_keeps_flat_pictures_and_means(size):
+    flat = np.full((*size, 3), 201, np.uint8)
+    assert np.array_equal(double(flat), np.full((2 * size[0], 2 * size[1], 3), 201, np.uint8))
+    noise = np.random.default_rng().integers(60, 190, (*size, 3)).astype(np.uint8)
+    assert double(noise).shape == (2 * size[0], 2 * size[1], 3)
+    if size[0] > 1:
+        assert abs(double(noise).astype(float).mean() - noise.mean()) < 3
+
+
+def test_doubling_equals_catmull_rom():
+    def kernel(x):
+        x = abs(x)
+        if x < 1:
+            return 1.5 * x**3 - 2.5 * x**2 + 1
+        return -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2 if x < 2 else 0.0
+
+    row = np.random.default_rng().integers(0, 256, 24)
+    picture = np.repeat(np.repeat(row[None, :, None], 9, 0), 3, 2).astype(np.uint8)
+    result = double(picture)[9, :, 1]
+    for place in range(8, 40):
+        at = (place + 0.5) / 2 - 0.5
+        near = range(int(np.floor(at)) - 1, int(np.floor(at)) + 3)
+        wanted = sum(kernel(at - index) * row[index] for index in near)
+        assert result[place] == pytest.approx(np.clip(wanted, 0, 255), abs=4)  # taps in 32nds
