@@ -1,31 +1,21 @@
-"""From the command line to the window, and to a picture of it. The only door to Qt."""
+"""The door to the window. Imports no Qt itself, so that whatever is missing can be said in a sentence."""
 
 from __future__ import annotations
 
-import logging
+import ctypes
+import importlib
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platformdirs import user_cache_path, user_config_path
-from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
-from PySide6.QtWidgets import QApplication
-
-from worldattention.app import icons, theme
-from worldattention.app.main_window import PROGRAM, MainWindow, Setup
-from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
-from worldattention.core.config import EngineConfig
+from worldattention.core.doctor_qt import LIBRARIES
 from worldattention.core.errors import UserError
-from worldattention.core.project import load_project, new_project
-from worldattention.core.timeline import Timeline
 
 if TYPE_CHECKING:
     from worldattention.app.commandline.options import Options
 
-APP_NAME = "worldattention"
-SCREENSHOT_DEADLINE_S = 600.0
+_RENDER = "`worldattention render PROJECT -o OUT.mp4` works without a window"
 
 
 def run_window(
@@ -36,118 +26,78 @@ def run_window(
 ) -> int:
     """Opens the window and stays until it is closed; with `screenshot` until its picture is saved.
 
-    Raises UserError without a display, on a bad project, or when no picture could be made.
+    Raises UserError without a display or with Qt's libraries missing, on a bad project, or when no picture
+    could be made.
     """
     check_display()
-    qInstallMessageHandler(_qt_says)
-    app = QApplication.instance() or QApplication(sys.argv[:1])
-    assert isinstance(app, QApplication)
-    app.setApplicationName(PROGRAM)
-    app.setWindowIcon(icons.app_icon())
-    theme.apply(app)
-    window = MainWindow(make_setup(project_path, options, remember=screenshot is None))
-    shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None
-    window.show()
-    window.start()
-    status = app.exec()
-    if not window.world_ended:
-        os._exit(0)  # a native call did not come back; leaving through Python would wait for it
-    if shot is not None:
-        shot.check()
-    return int(status)
+    try:
+        window = importlib.import_module("worldattention.app.window_run")
+    except ImportError as error:
+        if error.name is not None and error.name.startswith("worldattention"):
+            raise
+        if ".so" in str(error):
+            raise UserError(_missing_sentence(str(error))) from error
+        raise UserError(
+            f"The window's toolkit, Qt, cannot be loaded ({error}): `worldattention doctor` says what to "
+            f"install; {_RENDER}."
+        ) from error
+    return int(window.run(project_path, options, screenshot, after_blocks))
 
 
 def check_display() -> None:
-    """Raises UserError when there is nowhere to show a window."""
-    if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
+    """Raises UserError when there is nowhere to show a window, or Qt would end the process for want of a library."""
+    platform = os.environ.get("QT_QPA_PLATFORM", "")
+    if sys.platform != "linux" or platform:
         return
-    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return
+    display = os.environ.get("DISPLAY")
+    if not display:
         raise UserError(
             "There is no display for the window: render to a video instead, with "
             "`worldattention render PROJECT -o OUT.mp4`."
         )
+    if missing_libraries():
+        raise UserError(_missing_sentence("its window on X11 needs more"))
+    if not _x_server_answers():
+        raise UserError(f"The display '{display}' does not answer: set DISPLAY to one that does; {_RENDER}.")
 
 
-def make_setup(project_path: Path | None, options: Options, remember: bool) -> Setup:
-    """A window over the real engine. Raises UserError on a bad project or option."""
-    project = load_project(project_path) if project_path is not None else new_project()
-    settings = project.settings
-    chosen = replace(
-        settings,
-        preset=options.preset or settings.preset,
-        attention=options.attention or settings.attention,
-        retrieval=options.retrieval or settings.retrieval,
-        density=settings.density if options.density is None else options.density,
-        seed=settings.seed if options.seed is None else options.seed,
+def missing_libraries() -> list[str]:
+    """Debian packages of the libraries that Qt needs and this machine lacks (Wayland's own are not needed)."""
+    return [
+        package for library, package in LIBRARIES.items() if "wayland" not in library and not _loads(library)
+    ]
+
+
+def _missing_sentence(why: str) -> str:
+    packages = missing_libraries()
+    cure = (
+        f"on Debian run `apt-get install --no-install-recommends {' '.join(packages)}`"
+        if packages
+        else "`worldattention doctor` says what to install"
     )
-    quotas = replace(options, preset=None, attention=None, retrieval=None, density=None, seed=None)
-    state_file = Path(user_config_path(APP_NAME)) / "window.ini" if remember else None
-    return Setup(
-        open_engine=_engine_opener(options),
-        open_session=_open_session,
-        configure=quotas.engine_config,
-        project=replace(project, settings=chosen),
-        path=project_path,
-        state_file=state_file,
-        cache_folder=Path(user_cache_path(APP_NAME)),
-    )
+    return f"The window's toolkit, Qt, lacks system libraries ({why}): {cure}; {_RENDER}."
 
 
-class Screenshot:
-    """Waits for enough blocks and for the picture to show them, saves the window, closes it."""
-
-    def __init__(self, window: MainWindow, path: Path, blocks: int) -> None:
-        self._window = window
-        self._path = path
-        self._blocks = blocks
-        self._failure = "The world did not get far enough in time for a screenshot."
-        self._saved = False
-        window.world.playback.moved.connect(self._look)
-        window.world.failed.connect(lambda message: self._give_up(message.sentence))
-        window.world.ready.connect(lambda _message: window.world.playback.play())
-        QTimer.singleShot(int(SCREENSHOT_DEADLINE_S * 1000), window, window.close)
-
-    def check(self) -> None:
-        """Raises UserError when there is no picture."""
-        if not self._saved:
-            raise UserError(self._failure)
-
-    def _look(self) -> None:
-        world = self._window.world
-        newest = world.telemetry[-1] if world.telemetry else None
-        if newest is None or world.blocks < self._blocks or world.playback.position < newest.first_frame:
-            return
-        world.playback.moved.disconnect(self._look)
-        QTimer.singleShot(150, self._window, self._save)  # let everything paint itself
-
-    def _save(self) -> None:
-        self._saved = self._window.grab().save(str(self._path), "PNG")
-        if not self._saved:
-            self._failure = f"The screenshot could not be written to '{self._path}': choose another place."
-        self._window.close()
-
-    def _give_up(self, sentence: str) -> None:
-        self._failure = sentence
-        self._window.close()
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
-def _qt_says(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
-    """Qt's own messages go where ours go, not to the user's terminal."""
-    grave = kind in (QtMsgType.QtCriticalMsg, QtMsgType.QtFatalMsg)
-    logging.getLogger("worldattention.qt").log(logging.ERROR if grave else logging.DEBUG, "%s", text)
-
-
-def _engine_opener(options: Options) -> OpenEngine:
-    def open_engine(config: EngineConfig, progress: Progress) -> EngineLike:
-        progress("Loading the libraries", 0.0)
-        from worldattention.core import loading  # slow: torch comes with it, so the worker does it
-
-        return loading.open_engine(options.model, options.device, config, progress)
-
-    return open_engine
-
-
-def _open_session(engine: EngineLike, timeline: Timeline) -> SessionLike:
-    from worldattention.core.session import Session
-
-    return Session(engine, timeline)  # type: ignore[arg-type]
+def _x_server_answers() -> bool:
+    """Asks the X server for a connection, since Qt would abort the process without one."""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:
+        return True  # Qt will say what it lacks
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connection_has_error.argtypes = [ctypes.c_void_p]
+    xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
+    connection = xcb.xcb_connect(None, None)
+    answers = xcb.xcb_connection_has_error(connection) == 0
+    xcb.xcb_disconnect(connection)
+    return answers

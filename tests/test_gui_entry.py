@@ -1,6 +1,7 @@
 """The way in and out: displays, screenshots, window state, notices."""
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QWidget
 
 from tests.toy import save_toy_folder
-from worldattention.app import icons, theme, window_state
+from worldattention.app import icons, theme, window_entry, window_state
 from worldattention.app.actions import SPECS
 from worldattention.app.notifications import ERROR, SHOWN_MS, WARNING, Notifications
+from worldattention.core.errors import UserError
 
 SAMPLE = Path(__file__).resolve().parents[1] / "assets" / "samples" / "red_ball.world"
 
@@ -59,6 +61,52 @@ def test_without_a_display_the_window_points_at_render():
     assert done.returncode == 1
     assert "worldattention render" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def x11(monkeypatch):
+    monkeypatch.delenv("QT_QPA_PLATFORM")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":993")
+    monkeypatch.setattr(sys, "platform", "linux")
+
+
+def test_missing_libraries_are_named_by_their_debian_packages(x11, monkeypatch):
+    monkeypatch.setattr(
+        window_entry, "_loads", lambda name: name not in ("libEGL.so.1", "libxcb-cursor.so.0")
+    )
+    with pytest.raises(UserError, match="apt-get install --no-install-recommends libegl1 libxcb-cursor0`"):
+        window_entry.check_display()
+
+
+def test_a_display_that_does_not_answer_is_a_sentence_not_an_abort(x11, monkeypatch):
+    monkeypatch.setattr(window_entry, "_loads", lambda name: True)
+    with pytest.raises(UserError, match=r"':993' does not answer.*worldattention render"):
+        window_entry.check_display()
+
+
+def test_ctrl_c_closes_the_window(tmp_path):
+    script = (
+        "import os, signal, sys\n"
+        "from PySide6.QtCore import QTimer\n"
+        "from worldattention.app import window_run\n"
+        "started = window_run.MainWindow.start\n"
+        "def start(window):\n"
+        "    started(window)\n"
+        "    QTimer.singleShot(300, lambda: os.kill(os.getpid(), getattr(signal, sys.argv[2])))\n"
+        "    QTimer.singleShot(100, lambda: 1 / 0)\n"  # a fault in a slot is told, and the window lives on
+        "window_run.MainWindow.start = start\n"
+        "from worldattention.app.cli import main\n"
+        "sys.exit(main(['--model', sys.argv[1]]))\n"
+    )
+    model = save_toy_folder(tmp_path / "toy")
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(model), random.choice(["SIGINT", "SIGTERM"])],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "a fault in the window" in done.stderr
+    assert "ZeroDivisionError" in done.stderr
 
 
 def test_the_state_of_the_window_comes_back(qtbot, tmp_path):

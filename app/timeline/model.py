@@ -17,6 +17,7 @@ from worldattention.core.timeline import Event, Timeline, check_prompt
 
 MAX_PICTURES = 2000
 MAX_ARCS = 400
+UNDO_LIMIT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,15 @@ class TimelineModel(QObject):
     """Every edit goes through `edit`: it is checked, put on the undo stack, and told by `changed`."""
 
     changed = Signal()  # the events
-    world_changed = Signal()  # playhead, locked past, arcs, pictures
+    world_changed = Signal()  # locked past, arcs, pictures, the event that plays
+    playhead_moved = Signal()
     selection_changed = Signal()
     refused = Signal(str)  # why an edit was not possible
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo_stack = QUndoStack(self)
+        self.undo_stack.setUndoLimit(UNDO_LIMIT)
         self.geometry: Geometry = POCKET_GEOMETRY
         self.pictures: dict[int, QImage] = {}  # by block
         self.arcs: list[Arc] = []
@@ -89,6 +92,7 @@ class TimelineModel(QObject):
         self.pictures.clear()
         self.arcs.clear()
         self._locked = self._playhead = 0.0
+        self.playhead_moved.emit()
         self.world_changed.emit()
 
     def set_locked(self, seconds: float) -> None:
@@ -99,8 +103,12 @@ class TimelineModel(QObject):
 
     def set_playhead(self, seconds: float) -> None:
         """Moves the playhead's mark."""
-        if seconds != self._playhead:
-            self._playhead = seconds
+        if seconds == self._playhead:
+            return
+        before = self._timeline.event_at(self._playhead)
+        self._playhead = seconds
+        self.playhead_moved.emit()
+        if self._timeline.event_at(seconds) != before:
             self.world_changed.emit()
 
     def add_picture(self, block: int, picture: QImage) -> None:

@@ -25,7 +25,7 @@ class Look:
 
 
 def paint(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -> None:
-    """Draws the whole timeline."""
+    """Draws all but the playhead."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.fillRect(QRectF(0, 0, layout.width, layout.height), QColor(theme.PANEL))
     _lanes(painter, layout)
@@ -42,7 +42,6 @@ def paint(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -
         painter.drawLine(
             QPointF(layout.x(look.guide), RULER_HEIGHT), QPointF(layout.x(look.guide), layout.height)
         )
-    _playhead(painter, model, layout)
 
 
 def _lanes(painter: QPainter, layout: Layout) -> None:
@@ -162,7 +161,7 @@ def _event_text(painter: QPainter, layout: Layout, box: QRectF, event: Event, pa
     big = theme.font(12, QFont.Weight.Medium)
     painter.setFont(big)
     painter.setPen(QColor(theme.MUTED if past else theme.TEXT))
-    text = QFontMetricsF(big).elidedText(event.prompt, Qt.TextElideMode.ElideRight, room)
+    text = QFontMetricsF(big).elidedText(event.prompt[:300], Qt.TextElideMode.ElideRight, room)
     painter.drawText(QRectF(left, box.top() + 3, room, 17), Qt.AlignmentFlag.AlignVCenter, text)
     small = theme.font(10)
     times = f"{clock(event.start, True)} – {clock(event.end, True)}"
@@ -195,7 +194,9 @@ def _hint(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     )
 
 
-def _playhead(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
+def playhead(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
+    """Draws the playhead, which moves sixteen times a second, over what stays."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     x = layout.x(model.playhead)
     if not -40 <= x <= layout.width + 40:
         return

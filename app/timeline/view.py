@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPixmap,
     QResizeEvent,
     QWheelEvent,
 )
@@ -61,6 +62,9 @@ class TimelineView(QWidget):
         self._hovered: int | None = None
         self._editor: QLineEdit | None = None
         self._fitted = False
+        self._changes = 0  # of the model, since the start
+        self._painted: QPixmap | None = None
+        self._painted_key: object = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setMinimumHeight(118)
@@ -69,7 +73,8 @@ class TimelineView(QWidget):
             "Prompt events over time; the tab Table holds the same events as a table."
         )
         model.changed.connect(self._events_changed)
-        model.world_changed.connect(self.update)
+        model.world_changed.connect(self._world_changed)
+        model.playhead_moved.connect(self.update)
         model.selection_changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
@@ -119,19 +124,29 @@ class TimelineView(QWidget):
         self.set_range(centre - (fixed - MARGIN) / scale, scale)
 
     def follow(self) -> None:
-        """Scrolls so that the playhead stays in sight while it runs."""
+        """Turns the page when the playhead runs out of sight."""
         if self._drag is not None or self._scrubbing:
             return
         playhead = self._model.playhead
         if playhead < self._offset or playhead > self._offset + 0.8 * self.span:
-            self.set_range(
-                playhead - 0.3 * self.span if playhead < self._offset else playhead - 0.8 * self.span
-            )
+            self.set_range(playhead - 0.3 * self.span)
 
     # Painting
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
+        try:
+            painter.drawPixmap(0, 0, self._background())
+            paint.playhead(painter, self._model, self.layout_now)
+        except Exception:  # an exception that leaves a paint event ends the process
+            log.exception("the timeline could not be painted")
+        finally:
+            painter.end()
+
+    def _background(self) -> QPixmap:
+        """All but the playhead, painted anew only when something changed."""
+        ratio = self.devicePixelRatioF()
+        size = self.size() * ratio
         drag = self._drag
         preview = drag.preview if drag is not None else None
         look = paint.Look(
@@ -141,12 +156,17 @@ class TimelineView(QWidget):
             guide=drag.guide if drag is not None else None,
             focused=self.hasFocus(),
         )
-        try:
-            paint.paint(painter, self._model, self.layout_now, look)
-        except Exception:  # an exception that leaves a paint event ends the process
-            log.exception("the timeline could not be painted")
-        finally:
-            painter.end()
+        key = (look, self.layout_now, self._model.selected, self._changes, ratio)
+        if self._painted is None or self._painted_key != key or self._painted.size() != size:
+            pixmap = QPixmap(size)
+            pixmap.setDevicePixelRatio(ratio)
+            painter = QPainter(pixmap)
+            try:
+                paint.paint(painter, self._model, self.layout_now, look)
+            finally:
+                painter.end()
+            self._painted, self._painted_key = pixmap, key
+        return self._painted
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -363,7 +383,12 @@ class TimelineView(QWidget):
         if had_focus:
             self.setFocus()
 
+    def _world_changed(self) -> None:
+        self._changes += 1
+        self.update()
+
     def _events_changed(self) -> None:
+        self._changes += 1
         if self._drag is not None and self._drag.event.id not in {e.id for e in self._model.timeline.events}:
             self._drag = None
         self.range_changed.emit()

@@ -1,0 +1,176 @@
+"""The window as a program: the application around it, signals, faults, and a picture of it on request."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING
+
+from platformdirs import user_cache_path, user_config_path
+from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication
+
+from worldattention.app import icons, theme
+from worldattention.app.main_window import PROGRAM, MainWindow, Setup
+from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
+from worldattention.app.notifications import ERROR
+from worldattention.core.config import EngineConfig
+from worldattention.core.errors import UserError
+from worldattention.core.project import load_project, new_project
+from worldattention.core.timeline import Timeline
+
+if TYPE_CHECKING:
+    from worldattention.app.commandline.options import Options
+
+APP_NAME = "worldattention"
+SCREENSHOT_DEADLINE_S = 600.0
+
+log = logging.getLogger(__name__)
+
+
+def run(
+    project_path: Path | None, options: Options, screenshot: Path | None, after_blocks: int | None
+) -> int:
+    """See `window_entry.run_window`."""
+    qInstallMessageHandler(_qt_says)
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(app, QApplication)
+    app.setApplicationName(PROGRAM)
+    app.setWindowIcon(icons.app_icon())
+    theme.apply(app)
+    window = MainWindow(make_setup(project_path, options, remember=screenshot is None))
+    shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None
+    window.show()
+    window.start()
+    with _faults_told(window), _signals_close(window):
+        status = app.exec()
+    if not window.world_ended:
+        os._exit(0)  # a native call did not come back; leaving through Python would wait for it
+    if shot is not None:
+        shot.check()
+    return int(status)
+
+
+@contextmanager
+def _signals_close(window: MainWindow) -> Iterator[None]:
+    """Ctrl+C and a polite kill close the window as a click would; a second one ends at once."""
+
+    def close(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        QTimer.singleShot(0, window, window.close)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, close) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _faults_told(window: MainWindow) -> Iterator[None]:
+    """A fault in a slot becomes a notice, and the window goes on."""
+
+    def tell(kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
+        log.error("a fault in the window", exc_info=(kind, fault, trace))
+        cause = f"{kind.__name__}: {fault}".splitlines()[0][:160]
+        window.notifications.tell(f"Something went wrong in the window ({cause}); the world goes on.", ERROR)
+
+    before, sys.excepthook = sys.excepthook, tell
+    try:
+        yield
+    finally:
+        sys.excepthook = before
+
+
+def make_setup(project_path: Path | None, options: Options, remember: bool) -> Setup:
+    """A window over the real engine. Raises UserError on a bad project or option."""
+    project = load_project(project_path) if project_path is not None else new_project()
+    settings = project.settings
+    chosen = replace(
+        settings,
+        preset=options.preset or settings.preset,
+        attention=options.attention or settings.attention,
+        retrieval=options.retrieval or settings.retrieval,
+        density=settings.density if options.density is None else options.density,
+        seed=settings.seed if options.seed is None else options.seed,
+    )
+    quotas = replace(options, preset=None, attention=None, retrieval=None, density=None, seed=None)
+    state_file = Path(user_config_path(APP_NAME)) / "window.ini" if remember else None
+    return Setup(
+        open_engine=_engine_opener(options),
+        open_session=_open_session,
+        configure=quotas.engine_config,
+        project=replace(project, settings=chosen),
+        path=project_path,
+        state_file=state_file,
+        cache_folder=Path(user_cache_path(APP_NAME)),
+    )
+
+
+class Screenshot:
+    """Waits for enough blocks and for the picture to show them, saves the window, closes it."""
+
+    def __init__(self, window: MainWindow, path: Path, blocks: int) -> None:
+        self._window = window
+        self._path = path
+        self._blocks = blocks
+        self._failure = "The world did not get far enough in time for a screenshot."
+        self._saved = False
+        window.world.playback.moved.connect(self._look)
+        window.world.failed.connect(lambda message: self._give_up(message.sentence))
+        window.world.ready.connect(lambda _message: window.world.playback.play())
+        QTimer.singleShot(int(SCREENSHOT_DEADLINE_S * 1000), window, window.close)
+
+    def check(self) -> None:
+        """Raises UserError when there is no picture."""
+        if not self._saved:
+            raise UserError(self._failure)
+
+    def _look(self) -> None:
+        world = self._window.world
+        newest = world.telemetry[-1] if world.telemetry else None
+        if newest is None or world.blocks < self._blocks or world.playback.position < newest.first_frame:
+            return
+        world.playback.moved.disconnect(self._look)
+        QTimer.singleShot(150, self._window, self._save)  # let everything paint itself
+
+    def _save(self) -> None:
+        self._saved = self._window.grab().save(str(self._path), "PNG")
+        if not self._saved:
+            self._failure = f"The screenshot could not be written to '{self._path}': choose another place."
+        self._window.close()
+
+    def _give_up(self, sentence: str) -> None:
+        self._failure = sentence
+        self._window.close()
+
+
+def _qt_says(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
+    """Qt's own messages go where ours go, not to the user's terminal."""
+    grave = kind in (QtMsgType.QtCriticalMsg, QtMsgType.QtFatalMsg)
+    logging.getLogger("worldattention.qt").log(logging.ERROR if grave else logging.DEBUG, "%s", text)
+
+
+def _engine_opener(options: Options) -> OpenEngine:
+    def open_engine(config: EngineConfig, progress: Progress) -> EngineLike:
+        progress("Loading the libraries", 0.0)
+        from worldattention.core import loading  # slow: torch comes with it, so the worker does it
+
+        return loading.open_engine(options.model, options.device, config, progress)
+
+    return open_engine
+
+
+def _open_session(engine: EngineLike, timeline: Timeline) -> SessionLike:
+    from worldattention.core.session import Session
+
+    return Session(engine, timeline)  # type: ignore[arg-type]
