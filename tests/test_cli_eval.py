@@ -52,7 +52,9 @@ def test_a_real_engine_is_evaluated_and_reported(tiny, reader_file, capsys):
         entry = result[policy]
         assert 0 <= entry["low"] <= entry["accuracy"] <= entry["high"] <= 1
         assert entry["n"] == 2
-    assert result["about"]["pages_before_return"] == 3  # 12 latent frames twice: 8 + 4, 8 + (4 still open)
+    assert (
+        result["about"]["pages_before_return"] == 4
+    )  # 3, then 12 latent frames twice: 8 + 4, 8 + (4 still open)
     assert result["about"]["attention"] == "hsa"
     assert "| hkv | " in "\n".join(lines)
     assert main([*command, "--retrieval", "recent"]) == 0

@@ -1,9 +1,10 @@
 """Does a world come back? Recall of what no prompt names, by retrieval policy (DESIGN 8).
 
-An episode is made from text alone: a scene is visited for about ten seconds, other scenes elsewhere follow, and
-the first returns in other words. What is hidden from the prompts (colours, arrangement) is read from the frames
-at the end of the first visit and again on the return; accuracy is the share that agrees. The history is made
-once and forked for each policy, so that the policies differ in nothing but what they recall.
+An episode is made from text alone: after a moment elsewhere a scene is visited for about ten seconds, other
+scenes elsewhere follow, and the first returns in other words. What is hidden from the prompts (colours,
+arrangement) is read from the frames at the end of the first visit and again on the return; accuracy is the share
+that agrees. The history is made once and forked for each policy, so that the policies differ in nothing but what
+they recall.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ class RecallSettings:
 
     episodes: int = 16
     seed: int = 0
+    prologue_blocks: int = 1
     visit_blocks: int = 13
     absences: int = 6
     return_blocks: int = 4
@@ -78,7 +80,7 @@ class RecallSettings:
     @property
     def blocks(self) -> int:
         """Blocks of the whole evaluation."""
-        history = self.visit_blocks * (1 + self.absences)
+        history = self.prologue_blocks + self.visit_blocks * (1 + self.absences)
         return self.episodes * (history + self.return_blocks * len(self.policies))
 
 
@@ -181,6 +183,7 @@ def _run_episode(
         return majority(reader(np.concatenate(blocks)[:: settings.frame_stride], plan))
 
     world.reset(plan.seed)
+    advance(world, plan.prologue, settings.prologue_blocks)
     stay, last = advance(world, plan.visit, settings.visit_blocks)
     count = settings.read_blocks
     first, earlier = read(stay[-count:]), read(stay[-2 * count : -count])

@@ -30,10 +30,15 @@ class SceneWords:
 
 @dataclass(frozen=True, slots=True)
 class EpisodePlan:
-    """Prompts of one episode; `scene` is what the first and the last prompt say."""
+    """Prompts of one episode; `scene` is what the visit and the comeback say.
+
+    The prologue, elsewhere, fills the frames that every window keeps as its sink: were they of the visit, each
+    policy would see it.
+    """
 
     seed: int
     scene: SceneWords
+    prologue: str
     visit: str
     absence: tuple[str, ...]
     comeback: str
@@ -46,7 +51,7 @@ def plan_episode(index: int, seed: int, absences: int) -> EpisodePlan:
     scene = _scene(place, rng)
     elsewhere = [other for other in range(len(PLACES)) if other != place]
     rng.shuffle(elsewhere)
-    absence = [_scene(elsewhere[step % len(elsewhere)], rng) for step in range(absences)]
+    prologue, *absence = (_scene(elsewhere[step % len(elsewhere)], rng) for step in range(1 + absences))
     visit = scene.phrase(rng)
     wordings = [scene.phrase(rng) for _ in range(WORDINGS)]
     comeback = min(
@@ -56,6 +61,7 @@ def plan_episode(index: int, seed: int, absences: int) -> EpisodePlan:
     return EpisodePlan(
         seed=rng.getrandbits(62),
         scene=scene,
+        prologue=prologue.phrase(rng),
         visit=visit,
         absence=tuple(other.phrase(rng) for other in absence),
         comeback=comeback,
