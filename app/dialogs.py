@@ -80,6 +80,7 @@ def ask_save(parent: QWidget, name: str) -> str:
     box = QMessageBox(
         QMessageBox.Icon.Question, "Unsaved changes", f"Save the changes to “{name}”?", parent=parent
     )
+    box.setTextFormat(Qt.TextFormat.PlainText)
     kinds = QMessageBox.StandardButton
     box.setStandardButtons(kinds.Save | kinds.Discard | kinds.Cancel)
     box.setDefaultButton(kinds.Save)

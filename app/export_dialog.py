@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from worldattention.app.dialogs import ask_export_length
 from worldattention.app.messages import ExportDone
 from worldattention.app.notifications import ERROR, INFO
+from worldattention.app.texts import plain_label
 from worldattention.core.geometry import FPS, frames_for_seconds
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class ExportDialog(QDialog):
         self.setWindowTitle("Export video")
         self.setMinimumWidth(420)
         self._name = name
-        self._label = QLabel()
+        self._label = plain_label()
         self._numbers = QLabel()
         self._numbers.setObjectName("muted")
         self._bar = QProgressBar()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 
 from worldattention.app import theme
 from worldattention.app.panels.dock import flat_button
+from worldattention.app.texts import plain_label
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 SHOWN_MS = {INFO: 5000, WARNING: 9000, ERROR: 0}
@@ -117,9 +118,8 @@ class _Toast(QFrame):
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout()
         column.setSpacing(6)
-        text = QLabel(notice.text)
+        text = plain_label(notice.text)
         text.setWordWrap(True)
-        text.setTextFormat(Qt.TextFormat.PlainText)
         text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.setAccessibleName(f"{notice.level}: {notice.text}")
         column.addWidget(text)

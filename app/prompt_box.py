@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app import icons, theme
+from worldattention.app.texts import plain_label, tip
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import check_prompt
 
@@ -121,7 +122,7 @@ class MemoryStrip(QWidget):
         self.memories = memories
         words = [f"page {m.page} from {m.seconds:.1f} s" for m in memories]
         self.setAccessibleDescription(", ".join(words))
-        self.setToolTip("\n".join(f"{word}, score {m.score:.2f}" if m.score is not None else word
+        self.setToolTip("\n".join(f"{word}, score {m.score:z.2f}" if m.score is not None else word
                                   for word, m in zip(words, memories, strict=True)))  # fmt: skip
         self.updateGeometry()
         self.update()
@@ -145,7 +146,7 @@ class MemoryStrip(QWidget):
                 painter.setFont(theme.font(10, QFont.Weight.DemiBold))
                 painter.setPen(QColor(theme.RECALL))
                 painter.drawText(
-                    label, Qt.AlignmentFlag.AlignCenter, f"{memory.score:.2f}".lstrip("0") or "0"
+                    label, Qt.AlignmentFlag.AlignCenter, f"{memory.score:z.2f}".lstrip("0") or "0"
                 )
             painter.restore()
             painter.setPen(QColor(theme.RECALL))
@@ -182,7 +183,7 @@ class PromptBox(QWidget):
             "Changes the world at the next block (Enter); Ctrl+Enter puts it on the timeline"
         )
         self._send.clicked.connect(lambda: self._say(self.edit.text()))
-        self._answer = QLabel()
+        self._answer = plain_label()
         self._answer.setObjectName("muted")
         self._answer.setAccessibleName("Answer to the prompt")
         self._answer.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -271,5 +272,5 @@ class PromptBox(QWidget):
 
     def _show_answer(self, text: str, colour: str) -> None:
         self._answer.setText(text)
-        self._answer.setToolTip(text)
+        self._answer.setToolTip(tip(text))
         self._answer.setStyleSheet(f"color: {colour};")

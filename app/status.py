@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QWidget
 
 from worldattention.app import theme
 from worldattention.app.notifications import ERROR, WARNING, Notice
+from worldattention.app.texts import plain_label, tip
 from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.units import format_bytes
 
@@ -54,10 +55,10 @@ class StatusBar(QStatusBar):
         colour = {WARNING: theme.WARNING, ERROR: theme.DANGER}.get(notice.level, theme.MUTED)
         self.notice.setStyleSheet(f"color: {colour};")
         self.notice.setText(notice.text)
-        self.notice.setToolTip(notice.text)
+        self.notice.setToolTip(tip(notice.text))
 
     def _field(self, name: str) -> QLabel:
-        label = QLabel()
+        label = plain_label()
         label.setAccessibleName(name)
         label.setFont(theme.font(11))
         return label

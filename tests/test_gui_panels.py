@@ -69,6 +69,8 @@ def test_pages_carry_the_last_recalls_scores_and_mark_the_window(qtbot, records)
             assert values[page, record.block] == pytest.approx(score)
             assert values[page, record.block + 5] == pytest.approx(score)  # still in force
     assert np.isnan(values[:, : recalls[0].block]).all()
+    banked = panel.history.banked()
+    assert [int(column.sum()) for column in banked.T] == [len(record.pages) for record in records]
     framed = {(run.page, column) for run in panel.history.runs() for column in range(run.first, run.last + 1)}
     wanted = {(page.page, record.block) for record in records for page in record.pages if page.recalled}
     assert framed == wanted
@@ -168,6 +170,9 @@ def test_unknown_values_are_drawn_as_ground_and_the_scale_is_fixed():
         tuple(table[0]), tuple(table[127]), tuple(table[255]), tuple(table[255])
     ]  # fmt: skip
     assert tuple(pixels[0][0][:3]) not in {tuple(colour) for colour in table}
+    there = rgba(values, 0.0, 1.0, np.ones_like(values, bool))
+    assert tuple(there[0][0]) != tuple(pixels[0][0])
+    assert np.array_equal(there[0][1:], pixels[0][1:])
     lightness = table.astype(float) @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(lightness) > -0.5).all()  # viridis rises in lightness: it reads without colour
 

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDockWidget, QLineEdit, QMessageBox, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QDockWidget, QLabel, QLineEdit, QMessageBox, QPushButton, QToolButton, QWidget
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.test_recorder import decode
@@ -502,3 +502,32 @@ def test_the_message_box_is_not_left_open(qapp):
     assert not [
         box for box in qapp.topLevelWidgets() if isinstance(box, QMessageBox | QLineEdit) and box.isVisible()
     ]
+
+
+def test_words_that_look_like_html_are_shown_as_words(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 1)
+    prompt = "<h1>big</h1> <img src='file:///etc/passwd'> & 走"
+    one.prompt_box.edit.setText(prompt)
+    QTest.keyClick(one.prompt_box.edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: prompt in one.prompt_box.answer, timeout=5000)
+    assert one.prompt_box._answer.textFormat() == Qt.TextFormat.PlainText
+    assert "<img" not in one.prompt_box._answer.toolTip()
+    assert "&lt;img" in one.prompt_box._answer.toolTip()
+    one.notifications.tell(prompt)
+    labels = [label for label in one.notifications._toasts[-1].findChildren(QLabel) if label.text() == prompt]
+    assert [label.textFormat() for label in labels] == [Qt.TextFormat.PlainText]
+
+
+@pytest.mark.parametrize("prompt", ["😀" * 2000, "مرحبا بالعالم " * 50, "a\tb", "x" * 10_000])
+def test_any_prompt_is_said_shown_and_painted_quickly(window, qtbot, prompt):
+    one = window()
+    blocks(qtbot, one, 1)
+    one.prompt_box.edit.setText(prompt)
+    QTest.keyClick(one.prompt_box.edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: any(e.prompt == prompt.strip() for e in one.model.timeline.events), timeout=5000)
+    begin = time.perf_counter()
+    one.timeline.view._changes += 1
+    one.timeline.view.grab()
+    assert time.perf_counter() - begin < 0.25
+    assert one.width() == 1280

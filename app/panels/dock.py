@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldattention.app import icons, theme
+from worldattention.app.texts import plain_label, tip
 
 TITLE_HEIGHT = 30
 
@@ -28,7 +29,7 @@ class PanelDock(QDockWidget):
         super().__init__(title, parent)
         self.setObjectName(name)
         self.setAccessibleName(title)
-        self._readout = QLabel()
+        self._readout = plain_label()
         self._readout.setObjectName("muted")
         self._readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._readout.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
@@ -51,7 +52,7 @@ class PanelDock(QDockWidget):
         """The line of live numbers below the title."""
         self._readout.setVisible(True)
         self._readout.setText(text)
-        self._readout.setToolTip(text)
+        self._readout.setToolTip(tip(text))
 
     @property
     def readout(self) -> str:

@@ -51,6 +51,7 @@ class _Column:
     similarity: _Values
     score: _Values
     recalled: frozenset[int]
+    pages: int  # in the bank
 
 
 class PageHistory:
@@ -70,7 +71,7 @@ class PageHistory:
         else:
             similarity, score = self._columns[-1].similarity, self._columns[-1].score
         recalled = frozenset(index for index, page in enumerate(self.pages) if page.recalled)
-        self._columns.append(_Column(telemetry.block, similarity, score, recalled))
+        self._columns.append(_Column(telemetry.block, similarity, score, recalled, len(self.pages)))
 
     @property
     def first_block(self) -> int:
@@ -96,6 +97,12 @@ class PageHistory:
             values = column.score if kind == "score" else column.similarity
             result[:, index] = values.rows(rows, group)
         return result
+
+    def banked(self) -> npt.NDArray[np.bool_]:
+        """[rows, blocks]: whether a row's pages were in the bank at that block."""
+        group = self.pages_per_row
+        rows = np.arange(-(-len(self.pages) // group))[:, None] * group
+        return rows < np.array([column.pages for column in self._columns])[None]
 
     def runs(self) -> list[Run]:
         """When recalled pages lay in the window, as spans of columns."""

@@ -78,7 +78,7 @@ class PagesPanel(PanelDock):
         low, high = min(low, 0.0), max(high, low + 1e-3)
         left, group = history.first_block - 0.5, history.pages_per_row
         pages = rows * group
-        self.plot.show_values(values, QRectF(left, -0.5, columns, pages), low, high)
+        self.plot.show_values(values, QRectF(left, -0.5, columns, pages), low, high, history.banked())
         shown = min(max(columns, 24), COLUMNS)
         strip = max(shown * 0.035, 0.5)
         self._draw_strip(left - strip * 1.25, strip, pages)
@@ -130,7 +130,7 @@ class PagesPanel(PanelDock):
             return ""
         record = self.history.pages[page]
         value = self.plot.values[row, column]
-        number = "no candidate" if np.isnan(value) else f"{self._choice.choice.lower()} {value:.2f}"
+        number = "not scored" if np.isnan(value) else f"{self._choice.choice.lower()} {value:z.2f}"
         mark = " · in the window" if self.history.was_recalled(page, column) else ""
         tier = theme.TIER_NAMES[record.tier]
         return f"page {record.page} block {self.history.first_block + column} · {number} · {tier}{mark}"
@@ -142,5 +142,5 @@ class PagesPanel(PanelDock):
             scores = self.history.scores_in_force(recalled)
             text = f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window"
             if recalled:
-                text += ", score " + " ".join("–" if score is None else f"{score:.2f}" for score in scores)
+                text += ", score " + " ".join("–" if score is None else f"{score:z.2f}" for score in scores)
         self.set_readout(text)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from worldattention.app import theme
 
 Array = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 
 
 class Plot(pg.PlotWidget):
@@ -80,12 +81,17 @@ class HeatPlot(Plot):
         self.describe: Callable[[int, int], str] = lambda row, column: ""
         self.scene().sigMouseMoved.connect(self._mouse_moved)
 
-    def show_values(self, values: Array, rect: QRectF, low: float, high: float) -> None:
-        """Draws `values` over `rect` (in the plot's units) with a fixed scale of `low`..`high`."""
+    def show_values(
+        self, values: Array, rect: QRectF, low: float, high: float, there: Mask | None = None
+    ) -> None:
+        """Draws `values` over `rect` (in the plot's units) with a fixed scale of `low`..`high`.
+
+        `there` tells cells that exist though they have no value.
+        """
         self.values = values
         self.show_empty(False)
         # RGBA made here: one path for NaN, the levels are fixed, nothing is scaled behind our back.
-        self.image.setImage(rgba(values, low, high), levels=(0, 255), autoLevels=False)
+        self.image.setImage(rgba(values, low, high, there), levels=(0, 255), autoLevels=False)
         self.image.setRect(rect)
 
     def clear_values(self) -> None:
@@ -108,17 +114,26 @@ class HeatPlot(Plot):
         self.hovered.emit(self.describe(row, column) if inside else "")
 
 
-def rgba(values: Array, low: float, high: float) -> npt.NDArray[np.uint8]:
-    """Viridis colours [rows, columns, 4] of `values` between `low` and `high`; NaN becomes the lane's ground."""
+def rgba(values: Array, low: float, high: float, there: Mask | None = None) -> npt.NDArray[np.uint8]:
+    """Viridis colours [rows, columns, 4] of `values` between `low` and `high`.
+
+    NaN becomes a calm grey where `there`, else the ground.
+    """
     span = max(high - low, 1e-6)
     known = np.isfinite(values)
     index = np.clip((np.where(known, values, low) - low) / span * 255, 0, 255).astype(np.uint8)
     result = np.empty((*values.shape, 4), np.uint8)
     result[..., :3] = theme.viridis()[index]
     result[..., 3] = 255
-    ground = QColor(theme.WINDOW)
-    result[~known] = (ground.red(), ground.green(), ground.blue(), 255)
+    result[~known] = _ink(theme.WINDOW)
+    if there is not None:
+        result[~known & there] = _ink(theme.HOVER)
     return result
+
+
+def _ink(name: str) -> tuple[int, int, int, int]:
+    colour = QColor(name)
+    return colour.red(), colour.green(), colour.blue(), 255
 
 
 def steps(first: int, last: int, most: int) -> list[int]:

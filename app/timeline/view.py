@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from worldattention.app.texts import tip
 from worldattention.app.timeline import paint, rules
 from worldattention.app.timeline.layout import MARGIN, Layout, clock
 from worldattention.app.timeline.model import TimelineModel
@@ -128,8 +129,8 @@ class TimelineView(QWidget):
         if self._drag is not None or self._scrubbing:
             return
         playhead = self._model.playhead
-        if playhead < self._offset or playhead > self._offset + 0.8 * self.span:
-            self.set_range(playhead - 0.3 * self.span)
+        if not self._offset <= playhead <= self._offset + 0.97 * self.span:
+            self.set_range(playhead - 0.6 * self.span)
 
     # Painting
 
@@ -255,7 +256,7 @@ class TimelineView(QWidget):
                 shape = Qt.CursorShape.ForbiddenCursor
             else:
                 shape = Qt.CursorShape.OpenHandCursor if part == "body" else Qt.CursorShape.SizeHorCursor
-            self.setToolTip(f"{hit.prompt}\n{clock(hit.start, True)} – {clock(hit.end, True)}")
+            self.setToolTip(tip(f"{clock(hit.start, True)} – {clock(hit.end, True)}\n{hit.prompt}"))
         else:
             self.setToolTip("")
         self.setCursor(shape)
