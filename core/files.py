@@ -52,17 +52,26 @@ def replacing(path: Path, what: str) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     temporary = _new_file_beside(target, what)
     try:
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        with failures_told(path, what):
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         yield temporary
-        _sync(temporary)
-        temporary.replace(target)
-    except OSError as error:
-        raise UserError(f"{_named(what)} could not be written to '{path}': {reason(error)}.") from error
+        with failures_told(path, what):
+            _sync(temporary)
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
     with suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
         _sync(target.parent)
+
+
+@contextmanager
+def failures_told(path: Path, what: str) -> Iterator[None]:
+    """Turns a failed file operation inside into a UserError that names the target."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{_named(what)} could not be written to '{path}': {reason(error)}.") from error
 
 
 def reason(error: OSError | ValueError) -> str:

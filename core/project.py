@@ -21,7 +21,7 @@ from worldattention.core.config import (
     with_choices,
 )
 from worldattention.core.errors import UserError
-from worldattention.core.files import reason, replacing
+from worldattention.core.files import failures_told, reason, replacing
 from worldattention.core.timeline import Event, Timeline, make_timeline
 
 FORMAT = "worldattention-project"
@@ -122,7 +122,8 @@ def load_project(path: Path | str) -> Project:
 def save_project(project: Project, path: Path | str) -> None:
     """Writes the project to `path`: whole, or not at all. Raises UserError."""
     data = project_to_json(project).encode("utf-8")
-    with replacing(Path(path), "the project") as temporary:
+    path, what = Path(path), "the project"
+    with replacing(path, what) as temporary, failures_told(path, what):
         temporary.write_bytes(data)
 
 

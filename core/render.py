@@ -12,13 +12,14 @@ from typing import IO, Protocol
 import numpy as np
 
 from worldattention.core.errors import Cancelled, UserError
-from worldattention.core.files import check_target, replacing
+from worldattention.core.files import check_target, failures_told, replacing
 from worldattention.core.geometry import FPS, Geometry, frames_for_seconds
 from worldattention.core.project import MAX_SECONDS, Project, project_to_json
 from worldattention.core.recorder import Encoder, check_video_target, video_writer
 from worldattention.core.telemetry import BlockResult, BlockTelemetry
 from worldattention.core.timeline import Timeline
 
+_TELEMETRY = "the telemetry"
 Progress = Callable[[int, int, float], None]
 """Takes the frames that are done, the frames of the whole video, and the frames a second so far."""
 
@@ -57,7 +58,7 @@ class RenderJob:
         if self.telemetry is not None:
             if self.output is not None and self.telemetry.resolve() == self.output.resolve():
                 raise UserError("Video and telemetry cannot be the same file: name two.")
-            check_target(self.telemetry, "the telemetry")
+            check_target(self.telemetry, _TELEMETRY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def render(
             if encoder is not None:
                 encoder.write(frames)
             if log is not None:
-                log.write(result.telemetry.to_json() + "\n")
+                log.write(result.telemetry)
             tally.frames += len(frames)
             if progress is not None:
                 progress(tally.frames, job.frames, tally.fps)
@@ -186,10 +187,22 @@ def _video(job: RenderJob, geometry: Geometry) -> Iterator[Encoder | None]:
         yield encoder
 
 
+class _Log:
+    """The telemetry's file: one line a block, each readable as soon as its block is done."""
+
+    def __init__(self, file: IO[str], path: Path) -> None:
+        self._file, self._path = file, path
+
+    def write(self, record: BlockTelemetry) -> None:
+        with failures_told(self._path, _TELEMETRY):
+            self._file.write(record.to_json() + "\n")
+            self._file.flush()
+
+
 @contextmanager
-def _log(path: Path | None) -> Iterator[IO[str] | None]:
+def _log(path: Path | None) -> Iterator[_Log | None]:
     if path is None:
         yield None
         return
-    with replacing(path, "the telemetry") as temporary, temporary.open("w", encoding="utf-8") as file:
-        yield file
+    with replacing(path, _TELEMETRY) as temporary, temporary.open("w", encoding="utf-8") as file:
+        yield _Log(file, path)

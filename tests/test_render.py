@@ -10,7 +10,7 @@ from tests.test_recorder import decode, metadata
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.project import Project, project_from_json
 from worldattention.core.render import RenderJob, render
-from worldattention.core.telemetry import telemetry_from_json
+from worldattention.core.telemetry import BlockTelemetry, telemetry_from_json
 from worldattention.core.timeline import Event, make_timeline
 
 
@@ -109,6 +109,27 @@ def test_a_failing_engine_leaves_nothing_and_the_old_files(tmp_path):
         play(RenderJob(project(), tmp_path / "v.mp4", None, tmp_path / "t"), FakeEngine(on_step=fail))
     assert os.listdir(tmp_path) == ["v.mp4"]
     assert (tmp_path / "v.mp4").read_bytes() == b"old"
+
+
+def test_a_full_disk_is_told_of_the_file_that_met_it(tmp_path, monkeypatch):
+    def full(self):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(BlockTelemetry, "to_json", full)
+    with pytest.raises(
+        UserError, match=r"The telemetry could not be written to .*t.jsonl': the disk is full"
+    ):
+        play(RenderJob(project(), tmp_path / "v.mp4", None, tmp_path / "t.jsonl"), FakeEngine())
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_file_operation_of_the_engine_is_not_blamed_on_the_video(tmp_path):
+    def fail(block):
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError, match="Input/output"):
+        play(RenderJob(project(), tmp_path / "v.mp4", None, tmp_path / "t"), FakeEngine(on_step=fail))
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(
