@@ -59,7 +59,7 @@ SPECS: dict[str, Spec] = {
 }
 
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("File", ("new", "open", "-", "save", "save_as", "-", "export", "-", "quit")),
+    ("File", ("new", "open", "Samples", "-", "save", "save_as", "-", "export", "-", "quit")),
     ("Edit", ("undo", "redo", "-", "add", "split", "duplicate", "delete")),
     ("World", ("play", "restart", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
                "second_back", "second_forward", "home", "end")),
@@ -96,6 +96,8 @@ def fill_menus(bar: QMenuBar, actions: dict[str, QAction]) -> dict[str, QMenu]:
         for name in names:
             if name == "-":
                 menu.addSeparator()
+            elif name not in actions:
+                menus[name] = menu.addMenu(name)
             else:
                 menu.addAction(actions[name])
         menus[title] = menu

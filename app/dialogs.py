@@ -87,6 +87,20 @@ def ask_save(parent: QWidget, name: str) -> str:
     return {int(kinds.Save): "save", int(kinds.Discard): "discard"}.get(box.exec(), "cancel")
 
 
+def ask_recover(parent: QWidget, name: str) -> bool:
+    """Whether unsaved work shall be opened; otherwise it is thrown away."""
+    box = QMessageBox(
+        QMessageBox.Icon.Question, "Unsaved work", f"“{name}” was not closed properly.", parent=parent
+    )
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setInformativeText("Its unsaved changes were kept.")
+    recover = box.addButton("Recover", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton("Discard", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(recover)
+    box.exec()
+    return box.clickedButton() is recover
+
+
 def ask_export_length(parent: QWidget, made_s: float, whole_s: float) -> float | None:
     """Seconds to export: what is made, or the whole timeline; None to cancel."""
     box = QMessageBox(QMessageBox.Icon.Question, "Export video", "How much of the world?", parent=parent)

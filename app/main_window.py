@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from worldattention.app import dialogs, icons, window_state
 from worldattention.app.actions import SPECS, fill_menus, make_actions
+from worldattention.app.autosave import Autosave, take_lost
 from worldattention.app.export_dialog import ExportFlow
 from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
@@ -19,7 +20,7 @@ from worldattention.app.panels.memory import MemoryPanel
 from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.presenter import Presenter
-from worldattention.app.project_files import ProjectFiles
+from worldattention.app.project_files import ProjectFiles, sample_paths
 from worldattention.app.prompt_box import PromptBox
 from worldattention.app.status import StatusBar
 from worldattention.app.timeline.dock import TimelineDock
@@ -59,6 +60,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._setup = setup
         self.world_ended = True
+        self.autosave: Autosave | None = None
         self.setWindowIcon(icons.app_icon())
         self.setAcceptDrops(True)
         self.resize(1280, 800)
@@ -82,6 +84,10 @@ class MainWindow(QMainWindow):
         """Begins to load the world."""
         self.presenter.show_loading("Starting", 0.0)
         self.world.start()
+        if self._setup.state_file is not None:
+            folder = self._setup.state_file.parent / "unsaved"
+            QTimer.singleShot(0, self, lambda: self._recover(folder))
+            self.autosave = Autosave(folder, self.files)
 
     # Building
 
@@ -111,6 +117,9 @@ class MainWindow(QMainWindow):
         menus = fill_menus(self.menuBar(), actions)
         for dock in (self.sparsity, self.pages, self.memory, self.timeline):
             menus["View"].addAction(dock.toggleViewAction())
+        for path in sample_paths():
+            title = path.stem.replace("_", " ").capitalize()
+            menus["Samples"].addAction(title).triggered.connect(lambda _on=False, path=path: self._open(path))
         menus["View"].addSeparator()
         menus["View"].addAction(actions["reset_layout"])
         for name, spec in SPECS.items():
@@ -171,6 +180,8 @@ class MainWindow(QMainWindow):
         model.selection_changed.connect(self._set_edit_actions)
         model.refused.connect(lambda text: tell(text, WARNING))
         model.undo_stack.canUndoChanged.connect(self.actions_by_name["undo"].setEnabled)
+        model.undo_stack.undoTextChanged.connect(lambda text: self._name_step("undo", text))
+        model.undo_stack.redoTextChanged.connect(lambda text: self._name_step("redo", text))
         model.undo_stack.canRedoChanged.connect(self.actions_by_name["redo"].setEnabled)
         self.settings_bar.changed.connect(self._settings_changed)
         self.prompt_box.said.connect(self.say)
@@ -240,8 +251,17 @@ class MainWindow(QMainWindow):
 
     # Projects
 
+    def _open(self, path: Path) -> None:
+        if self.files.confirm():
+            self.files.open(path)
+
     def _present(self) -> tuple[Timeline, ProjectSettings]:
         return self.model.timeline, self.settings_bar.settings
+
+    def _recover(self, folder: Path) -> None:
+        for lost in take_lost(folder):
+            if dialogs.ask_recover(self, lost.path.stem if lost.path is not None else lost.project.name):
+                self.files.recover(lost.project, lost.path)
 
     def _project_opened(self) -> None:
         project = self.files.saved
@@ -266,6 +286,9 @@ class MainWindow(QMainWindow):
             self.actions_by_name[name].setEnabled(selected)
         self.actions_by_name["undo"].setEnabled(self.model.undo_stack.canUndo())
         self.actions_by_name["redo"].setEnabled(self.model.undo_stack.canRedo())
+
+    def _name_step(self, name: str, text: str) -> None:
+        self.actions_by_name[name].setText(f"{SPECS[name].text} {text[:1].lower()}{text[1:]}".strip())
 
     # The window itself
 
@@ -311,8 +334,7 @@ class MainWindow(QMainWindow):
             path = Path(url.toLocalFile())
             if path.suffix == ".world":
                 event.acceptProposedAction()
-                if self.files.confirm():
-                    self.files.open(path)
+                self._open(path)
                 return
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -321,6 +343,8 @@ class MainWindow(QMainWindow):
                 event.ignore()
                 return
             window_state.save(self, self._setup.state_file)
+        if self.autosave is not None:
+            self.autosave.close()
         self.presenter.stop()
         application = QApplication.instance()
         if application is not None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
 
 RATE_MS = 250
+SLOW_BLOCKS = 6
+"""Blocks after which a machine that is too slow is told to be."""
 
 
 class Presenter(QObject):
@@ -31,6 +33,7 @@ class Presenter(QObject):
         self._world = window.world
         self._model = window.model
         self._good_settings = window.settings_bar.settings
+        self._told_slow = False
         world = self._world
         world.loading.connect(self.show_loading)
         world.ready.connect(self._ready)
@@ -130,6 +133,18 @@ class Presenter(QObject):
         window.pages.show_blocks(records)
         window.memory.show_blocks(records)
         window.status.show_block(newest)
+        self._tell_when_slow()
+
+    def _tell_when_slow(self) -> None:
+        fps = self._world.made_fps
+        if self._told_slow or self._world.blocks < SLOW_BLOCKS or fps is None or fps > 0.95 * FPS:
+            return
+        self._told_slow = True
+        self._window.notifications.tell(
+            f"This machine makes {fps:.1f} of the {FPS} frames a second, so the picture waits now and then. "
+            "A lower density is quicker.",
+            WARNING,
+        )
 
     def _failed(self, message: Failed) -> None:
         overlay = Overlay("The world stands still", message.sentence, None, "Restart the world")

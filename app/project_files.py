@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -16,6 +17,12 @@ from worldattention.core.timeline import Timeline
 
 SUFFIX = ".world"
 _FILTER = "Worlds (*.world)"
+
+
+def sample_paths() -> list[Path]:
+    """The sample worlds that come with the program."""
+    folder = resources.files("worldattention.assets") / "samples"
+    return sorted(path for path in Path(str(folder)).glob(f"*{SUFFIX}"))
 
 
 class ProjectFiles(QObject):
@@ -82,6 +89,15 @@ class ProjectFiles(QObject):
             return False
         self._adopt(project, path)
         return True
+
+    def recover(self, project: Project, path: Path | None) -> None:
+        """Unsaved work of `path` as it was: open again, and still unsaved."""
+        self._adopt(project, path)
+        try:
+            self.saved = load_project(path) if path is not None else new_project()
+        except UserError:
+            self.saved = new_project()
+        self.renamed.emit()
 
     def save(self) -> bool:
         """Writes the project to its file, asking for one when it has none."""

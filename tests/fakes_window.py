@@ -39,6 +39,7 @@ class Script:
     hold: threading.Event | None = None  # a step waits for it, and obeys `cancel` meanwhile
     steps: list[tuple[int, str]] = field(default_factory=list)
     configs: list[EngineConfig] = field(default_factory=list)
+    reported_ms: float | None = None  # what telemetry says a block took
     closed: int = 0
     cancelled: int = 0
 
@@ -83,7 +84,9 @@ class FakeEngine:
         self._prompt = prompt
         self._bank(block)
         self.script.steps.append((block, prompt))
-        telemetry = self._telemetry(block, prompt, changed, recall, (time.perf_counter() - begin) * 1000)
+        telemetry = self._telemetry(
+            block, prompt, changed, recall, self.script.reported_ms or (time.perf_counter() - begin) * 1000
+        )
         self.block += 1
         return BlockResult(picture(block, prompt), telemetry)
 

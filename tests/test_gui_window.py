@@ -9,7 +9,16 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDockWidget, QLabel, QLineEdit, QMessageBox, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QMessageBox,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.test_recorder import decode
@@ -531,3 +540,29 @@ def test_any_prompt_is_said_shown_and_painted_quickly(window, qtbot, prompt):
     one.timeline.view.grab()
     assert time.perf_counter() - begin < 0.25
     assert one.width() == 1280
+
+
+def test_a_machine_that_is_too_slow_is_told_once(window, qtbot):
+    one = window(reported_ms=800.0)  # 15 frames a second
+    blocks(qtbot, one, 9)
+    told = [text for text in texts(one) if "frames a second" in text]
+    assert len(told) == 1
+    assert "density" in told[0]
+
+
+def test_samples_open_from_the_menu(window, qtbot):
+    one = window()
+    menu = next(menu for menu in one.findChildren(QMenu) if menu.title() == "Samples")
+    action = next(action for action in menu.actions() if action.text() == "Red ball")
+    action.trigger()
+    assert len(one.model.timeline.events) == 6
+    assert "red_ball" in one.windowTitle()
+
+
+def test_undo_says_what_it_undoes(window, qtbot):
+    one = window()
+    one.model.put(40.0, "an owl")
+    assert one.actions_by_name["undo"].text() == "Undo add event"
+    one.actions_by_name["undo"].trigger()
+    assert one.actions_by_name["redo"].text() == "Redo add event"
+    assert one.actions_by_name["undo"].text() == "Undo"

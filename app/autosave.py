@@ -1,0 +1,100 @@
+"""Unsaved work outlives a crash: a copy of the project elsewhere, offered at the next start (DESIGN 7)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+from PySide6.QtCore import QLockFile, QObject, QTimer
+
+from worldattention.app.project_files import ProjectFiles
+from worldattention.core.errors import UserError
+from worldattention.core.files import replacing
+from worldattention.core.project import Project, project_from_json, project_to_json
+
+PERIOD_MS = 15_000
+SUFFIX = ".recovery"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A project that was open when a program ended without closing, and the file that it belongs to."""
+
+    project: Project
+    path: Path | None
+
+
+class Autosave(QObject):
+    """Writes a copy while there are unsaved changes; `close` removes it."""
+
+    def __init__(self, folder: Path, files: ProjectFiles) -> None:
+        super().__init__(files)
+        self._files = files
+        self._target = folder / f"{token_hex(8)}{SUFFIX}"
+        self._written: Project | None = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            log.warning("unsaved work is not kept: %s", error)
+        self._lock = QLockFile(str(self._target) + ".lock")
+        self._lock.setStaleLockTime(0)  # it is held as long as this process lives
+        self._lock.tryLock(0)
+        self._timer = QTimer(self)
+        self._timer.setInterval(PERIOD_MS)
+        self._timer.timeout.connect(self.keep)
+        self._timer.start()
+
+    def keep(self) -> None:
+        """Brings the copy up to date."""
+        if not self._files.changed:
+            self._drop()
+            return
+        project = self._files.project
+        if project == self._written:
+            return
+        try:
+            path = str(self._files.path.absolute()) if self._files.path is not None else None
+            text = json.dumps({"path": path, "project": project_to_json(project)})
+            with replacing(self._target, "the copy of unsaved work") as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        except (UserError, OSError) as error:
+            log.warning("unsaved work is not kept: %s", error)
+        else:
+            self._written = project
+
+    def close(self) -> None:
+        """The window closes as it should: nothing is left to recover."""
+        self._timer.stop()
+        self._drop()
+        self._lock.unlock()
+
+    def _drop(self) -> None:
+        self._written = None
+        with suppress(OSError):
+            self._target.unlink(missing_ok=True)
+
+
+def take_lost(folder: Path) -> list[Recovered]:
+    """Copies that programs left which are no longer alive; their files are removed, so none is offered twice."""
+    lost: list[Recovered] = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        lock = QLockFile(f"{path}.lock")
+        lock.setStaleLockTime(0)
+        if not lock.tryLock(0):
+            continue  # another window is open
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            origin = Path(record["path"]) if record["path"] else None
+            lost.append(Recovered(project_from_json(record["project"]), origin))
+        except (OSError, ValueError, TypeError, KeyError, UserError) as error:
+            log.warning("unsaved work cannot be read: %s", error)
+        with suppress(OSError):
+            path.unlink()
+        lock.unlock()
+    return lost
