@@ -37,6 +37,7 @@ SPECS: dict[str, Spec] = {
     "duplicate": Spec("Duplicate event", ("Ctrl+D",)),
     "delete": Spec("Delete event", ("Delete", "Backspace"), "delete", everywhere=False),
     "play": Spec("Play or pause", ("Space", "K"), "play"),
+    "record": Spec("Record what is made", ("R",), "record", checkable=True),
     "restart": Spec("Restart the world", ("Ctrl+R",), "restart"),
     "back": Spec("Back five seconds", ("J",)),
     "forward": Spec("Forward five seconds", ("L",)),
@@ -61,7 +62,7 @@ SPECS: dict[str, Spec] = {
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("File", ("new", "open", "Samples", "-", "save", "save_as", "-", "export", "-", "quit")),
     ("Edit", ("undo", "redo", "-", "add", "split", "duplicate", "delete")),
-    ("World", ("play", "restart", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
+    ("World", ("play", "restart", "record", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
                "second_back", "second_forward", "home", "end")),
     ("View", ("zoom_in", "zoom_out", "fit", "table", "-", "smooth", "fullscreen", "-")),
     ("Help", ("keys", "about")),

@@ -93,6 +93,13 @@ def _restart(painter: QPainter) -> None:
     _lines(painter, (5.2, 4.6), (6.2, 8.9), (10.4, 8.0))
 
 
+def _record(painter: QPainter) -> None:
+    painter.drawEllipse(QPointF(12, 12), 7, 7)
+    painter.setPen(QPen(QColor(theme.DANGER)))
+    painter.setBrush(QColor(theme.DANGER))
+    painter.drawEllipse(QPointF(12, 12), 3.6, 3.6)
+
+
 def _new(painter: QPainter) -> None:
     _lines(painter, (13, 4), (6, 4), (6, 20), (18, 20), (18, 9), (13, 4), (13, 9), (18, 9))
 
@@ -197,6 +204,7 @@ _DRAWINGS: dict[str, Draw] = {
     "play": _play,
     "pause": _pause,
     "restart": _restart,
+    "record": _record,
     "new": _new,
     "open": _open,
     "save": _save,

@@ -22,6 +22,7 @@ from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.presenter import Presenter
 from worldattention.app.project_files import ProjectFiles, sample_paths
 from worldattention.app.prompt_box import PromptBox
+from worldattention.app.recording import RecordingFlow
 from worldattention.app.status import StatusBar
 from worldattention.app.timeline.dock import TimelineDock
 from worldattention.app.timeline.layout import clock
@@ -128,6 +129,7 @@ class MainWindow(QMainWindow):
                 self.timeline.view.addAction(actions[name])
         actions["smooth"].setChecked(True)
         self.export_flow = ExportFlow(self)
+        self.recording_flow = RecordingFlow(self)
         self._set_edit_actions()
 
     def _size_docks(self) -> None:
@@ -152,6 +154,7 @@ class MainWindow(QMainWindow):
             "delete": self.model.delete_selected,
             "play": self.toggle_play,
             "restart": self.restart,
+            "record": lambda: self.recording_flow.toggle(self._is_on("record")),
             "back": lambda: self._seek_by(-5 * FPS),
             "forward": lambda: self._seek_by(5 * FPS),
             "frame_back": lambda: self._seek_by(-1, pause=True),

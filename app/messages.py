@@ -101,6 +101,14 @@ class Export(Command):
     title: str
 
 
+@dataclass(frozen=True, slots=True)
+class Record(Command):
+    """Record every block from the next one on into a video at `path`; None ends the recording."""
+
+    path: Path | None
+    title: str = ""
+
+
 # Worker -> window.
 
 
@@ -179,4 +187,13 @@ class ExportDone:
     failure: str | None = None
 
 
-Message = Loading | Ready | Acknowledged | Begun | Made | Failed | ExportProgress | ExportDone
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The recording ended, as wished or with a sentence."""
+
+    path: Path
+    frames: int
+    failure: str | None = None
+
+
+Message = Loading | Ready | Acknowledged | Begun | Made | Failed | ExportProgress | ExportDone | Recorded

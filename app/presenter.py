@@ -9,12 +9,13 @@ from PySide6.QtCore import QObject, QTimer
 from worldattention.app import icons
 from worldattention.app.messages import Acknowledged, Begun, Failed, Ready
 from worldattention.app.notifications import ERROR, WARNING
+from worldattention.app.prompt_box import Memory
 from worldattention.app.recalls import arcs_of, memories_of, small_picture
 from worldattention.app.timeline.layout import clock
 from worldattention.app.viewport import Overlay
 from worldattention.core.geometry import FPS
 from worldattention.core.project import ProjectSettings
-from worldattention.core.telemetry import BlockTelemetry
+from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
@@ -43,6 +44,9 @@ class Presenter(QObject):
         world.made.connect(self._made)
         world.failed.connect(self._failed)
         world.latency.connect(window.status.show_latency)
+        window.pages.page_pointed.connect(self._point_at_page)
+        window.pages.page_chosen.connect(self._show_page)
+        window.prompt_box.memories.pointed.connect(self._point_at_memory)
         world.playback.moved.connect(self._moved)
         world.playback.playing_changed.connect(self._playing_changed)
         self._ticker = QTimer(self)
@@ -145,6 +149,16 @@ class Presenter(QObject):
             "A lower density is quicker.",
             WARNING,
         )
+
+    def _point_at_page(self, page: PageRecord | None) -> None:
+        self._model.set_highlight(self._model.page_span(page) if page is not None else None)
+
+    def _point_at_memory(self, memory: Memory | None) -> None:
+        self._model.set_highlight((memory.seconds, memory.end) if memory is not None else None)
+
+    def _show_page(self, page: PageRecord) -> None:
+        frame = round(self._model.page_span(page)[0] * FPS)
+        self._world.playback.seek(max(frame, self._world.reel.first))
 
     def _failed(self, message: Failed) -> None:
         overlay = Overlay("The world stands still", message.sentence, None, "Restart the world")

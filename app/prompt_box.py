@@ -24,6 +24,8 @@ from worldattention.core.errors import UserError
 from worldattention.core.timeline import check_prompt
 
 HISTORY = 200
+CELL = 78
+"""Pixels of a recalled page's thumbnail and its gap."""
 PLACEHOLDER = "Say what the world shall show, then press Enter"
 
 
@@ -99,6 +101,7 @@ class Memory:
     picture: QImage | None
     score: float | None
     seconds: float
+    end: float
     page: int
 
 
@@ -106,6 +109,7 @@ class MemoryStrip(QWidget):
     """Thumbnails of the pages that the last recall brought back; a click goes there."""
 
     chosen = Signal(float)
+    pointed = Signal(object)  # Memory under the mouse, or None
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -113,9 +117,10 @@ class MemoryStrip(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Recalled memories")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setMouseTracking(True)
 
     def sizeHint(self) -> QSize:
-        return QSize(len(self.memories) * 78, 34)
+        return QSize(len(self.memories) * CELL, 34)
 
     def show_memories(self, memories: tuple[Memory, ...]) -> None:
         """Replaces what is shown."""
@@ -132,7 +137,7 @@ class MemoryStrip(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         for index, memory in enumerate(self.memories):
-            box = QRectF(index * 78 + 6, 1, 70, 32)
+            box = QRectF(index * CELL + 6, 1, 70, 32)
             clip = QPainterPath()
             clip.addRoundedRect(box, 5, 5)
             painter.save()
@@ -154,9 +159,19 @@ class MemoryStrip(QWidget):
         painter.end()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        index = int(event.position().x() // 78)
-        if 0 <= index < len(self.memories):
-            self.chosen.emit(self.memories[index].seconds)
+        if (memory := self._at(event)) is not None:
+            self.chosen.emit(memory.seconds)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self.pointed.emit(self._at(event))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.pointed.emit(None)
+
+    def _at(self, event: QMouseEvent) -> Memory | None:
+        index = int(event.position().x() // CELL)
+        return self.memories[index] if 0 <= index < len(self.memories) else None
 
 
 class PromptBox(QWidget):

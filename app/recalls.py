@@ -26,13 +26,8 @@ def arcs_of(record: BlockTelemetry, model: TimelineModel) -> list[Arc]:
         return []
     at = model.geometry.block_seconds(record.block)
     pages = {page.page: page for page in record.pages}
-    arcs = []
-    for number in record.recall.chosen:
-        if (page := pages.get(number)) is not None:
-            start = model.latent_seconds(page.first_frame)
-            end = model.latent_seconds(page.first_frame + page.frames)
-            arcs.append(Arc(at, start, end, page.score))
-    return arcs
+    chosen = [pages[number] for number in record.recall.chosen if number in pages]
+    return [Arc(at, *model.page_span(page), page.score) for page in chosen]
 
 
 def memories_of(record: BlockTelemetry, model: TimelineModel) -> tuple[Memory, ...]:
@@ -46,5 +41,5 @@ def memories_of(record: BlockTelemetry, model: TimelineModel) -> tuple[Memory, .
     for page in chosen:
         middle = page.first_frame + page.frames // 2
         picture = model.picture_of(middle // model.geometry.block_latents)
-        memories.append(Memory(picture, page.score, model.latent_seconds(page.first_frame), page.page))
+        memories.append(Memory(picture, page.score, *model.page_span(page), page.page))
     return tuple(memories)

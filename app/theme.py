@@ -178,7 +178,8 @@ QToolButton, QPushButton {{
 QToolButton:hover, QPushButton:hover {{ background: {HOVER}; }}
 QToolButton:pressed, QPushButton:pressed {{ background: {LINE}; }}
 QToolButton:focus, QPushButton:focus {{ border: 1px solid {ACCENT}; }}
-QToolButton:checked {{ background: {HOVER}; color: {TEXT}; }}
+QToolButton:checked {{ background: {HOVER}; color: {TEXT}; border: 1px solid {DANGER}; }}
+QToolButton[flat="true"]:checked, QToolButton[segment="true"]:checked {{ border: 1px solid transparent; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {FAINT}; background: {PANEL}; }}
 QToolButton[flat="true"] {{ background: transparent; padding: 2px; border-radius: 5px; }}
 QToolButton[flat="true"]:hover {{ background: {HOVER}; }}

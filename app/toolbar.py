@@ -159,7 +159,7 @@ class MainToolBar(QToolBar):
         self.setFloatable(False)
         self.setIconSize(QSize(18, 18))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        for name in ("play", "restart"):
+        for name in ("play", "restart", "record"):
             self._add(actions[name]).setProperty("primary", name == "play")
         self._rate = QLabel("– FPS")
         self._rate.setAccessibleName("Frame rate")

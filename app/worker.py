@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from worldattention.app.export import ExportJob, export_video
 from worldattention.app.messages import (
@@ -32,15 +33,18 @@ from worldattention.app.messages import (
     OpenEngine,
     OpenSession,
     Ready,
+    Record,
+    Recorded,
     Restart,
     Say,
     SessionLike,
     SetRunning,
     SetTimeline,
 )
-from worldattention.app.playback import Reel
+from worldattention.app.playback import Frames, Reel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.recorder import Recording
 from worldattention.core.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -79,6 +83,7 @@ class Worker:
         self._closing = threading.Event()
         self._export_cancel = threading.Event()
         self._exporting = False
+        self._recording: Recording | None = None
         self._thread = threading.Thread(target=self._run, name="world", daemon=True)
 
     # The window's side.
@@ -141,6 +146,7 @@ class Worker:
                 continue
             except Exception as error:  # the contract: nothing leaves the thread but as a message
                 self._fail(error)
+        self._end_recording()
         self._close_engine()
 
     def _turn(self) -> None:
@@ -182,6 +188,8 @@ class Worker:
                     self._running = command.running
                 case Restart():
                     self._restart(command)
+                case Record():
+                    self._record(command)
                 case Export():
                     self._export(command)
         except UserError as error:
@@ -250,6 +258,7 @@ class Worker:
         self._publish(Begun(self._epoch, block, self._seconds(block + 1)))
         result = self._session.step(self._cancelled)
         if self._reel.append(self._epoch, result.frames):
+            self._take_down(result.frames)
             self._publish(Made(self._epoch, result.telemetry))
 
     def _export(self, command: Export) -> None:
@@ -277,6 +286,39 @@ class Worker:
         finally:
             self._exporting = False
             self._export_cancel.clear()
+
+    def _record(self, command: Record) -> None:
+        self._end_recording()
+        if command.path is not None:
+            if self._engine is None:
+                raise UserError("The world is not there yet: wait until it is, then record.")
+            sizes = self._engine.geometry
+            self._recording = Recording(command.path, sizes.height, sizes.width, title=command.title)
+
+    def _end_recording(self) -> None:
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return
+        try:
+            recording.close()
+        except UserError as error:
+            self._publish(Recorded(recording.path, recording.frames, str(error)))
+        else:
+            self._publish(Recorded(recording.path, recording.frames))
+
+    def _take_down(self, frames: Frames) -> None:
+        """Adds frames to the recording; a full disk ends the recording, not the world."""
+        if self._recording is None:
+            return
+        try:
+            self._recording.write(frames)
+        except UserError as error:
+            recording, self._recording = self._recording, None
+            with suppress(UserError):  # the reason is known already
+                recording.close()
+            kept = recording.partial if recording.partial.exists() else recording.path
+            sentence = f"{error} What was recorded until then is kept as '{kept.name}'."
+            self._publish(Recorded(recording.path, recording.frames, sentence))
 
     def _cancelled(self) -> bool:
         stop_export = self._exporting and self._export_cancel.is_set()

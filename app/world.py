@@ -21,6 +21,8 @@ from worldattention.app.messages import (
     OpenEngine,
     OpenSession,
     Ready,
+    Record,
+    Recorded,
     Restart,
     Say,
     SetRunning,
@@ -48,6 +50,8 @@ class World(QObject):
     begun = Signal(object)  # Begun
     made = Signal(object)  # list of BlockTelemetry, newest last
     failed = Signal(object)  # Failed
+    recording_refused = Signal(str)
+    recorded = Signal(object)  # Recorded
     export_moved = Signal(int, int)
     export_done = Signal(object)  # ExportDone
     latency = Signal(float)  # seconds from Enter to the picture
@@ -73,6 +77,7 @@ class World(QObject):
         self._epoch = 0
         self._says: dict[int, tuple[str, float]] = {}  # waiting for their acknowledgement
         self._configures: dict[int, tuple[EngineConfig, ProjectSettings]] = {}
+        self._recordings: set[int] = set()  # waiting for their acknowledgement
         self._unseen: list[tuple[int, float]] = []  # frame from which a prompt shows, moment of Enter
         self._last_said = 0
         self._worker = Worker(open_engine, open_session, self.reel, self._bell.emit, config, timeline)
@@ -126,6 +131,12 @@ class World(QObject):
             for prompt, since in waiting.values():
                 self._say(prompt, since)
         self.playback.rewind()
+
+    def record(self, path: Path | None, title: str = "") -> None:
+        """Records from the next block on, or ends the recording; `recorded` or `recording_refused` answer."""
+        command = Record(self._worker.new_id(), self._epoch, path, title)
+        self._recordings.add(command.id)
+        self._worker.post(command)
 
     def export(self, path: Path, frames: int, title: str) -> None:
         """Writes a video; `export_moved` and `export_done` answer."""
@@ -197,6 +208,8 @@ class World(QObject):
                 self.state = "failed"
                 self.playback.pause()
                 self.failed.emit(message)
+            case Recorded():
+                self.recorded.emit(message)
             case ExportProgress():
                 self.export_moved.emit(message.frames, message.total)
             case ExportDone():
@@ -209,6 +222,10 @@ class World(QObject):
             if message.refused is None:
                 self._unseen.append((self.geometry.frames_before_block(message.block), since))
             self.said.emit(message, prompt)
+        elif message.id in self._recordings:
+            self._recordings.discard(message.id)
+            if message.refused is not None:
+                self.recording_refused.emit(message.refused)
         elif message.id in self._configures:
             config, settings = self._configures.pop(message.id)
             if message.refused is None:

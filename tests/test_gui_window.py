@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -24,6 +24,7 @@ from tests.fakes_window import FakeSession, Script, opener
 from tests.test_recorder import decode
 from worldattention.app import playback, project_files, theme
 from worldattention.app.main_window import MainWindow, Setup
+from worldattention.core import recorder
 from worldattention.core.errors import UserError
 from worldattention.core.project import Project, load_project, save_project
 from worldattention.core.timeline import Event, Timeline, make_timeline
@@ -566,3 +567,87 @@ def test_undo_says_what_it_undoes(window, qtbot):
     one.actions_by_name["undo"].trigger()
     assert one.actions_by_name["redo"].text() == "Redo add event"
     assert one.actions_by_name["undo"].text() == "Undo"
+
+
+def test_a_page_in_the_map_points_at_its_time_and_a_click_goes_there(window, qtbot):
+    one = window()
+    blocks(qtbot, one, 8)
+    one.world.playback.pause()
+    page = one.pages.history.pages[1]
+    start, end = one.model.page_span(page)
+    assert (start, end) == (page.first_frame / 4, (page.first_frame + page.frames) / 4)
+    at = one.pages.plot.view.mapViewToScene(QPointF(3.0, 1.0))
+    one.pages.plot._mouse_moved(at)
+    assert one.model.highlight == (start, end)
+    assert one.pages.readout.startswith("page 1 block 3")
+    view = one.pages.plot.mapFromScene(at)
+    QTest.mouseClick(one.pages.plot.viewport(), Qt.MouseButton.LeftButton, pos=view)
+    assert one.world.playback.position == round(16 * start)
+    one.pages.plot.leaveEvent(QEvent(QEvent.Type.Leave))
+    assert one.model.highlight is None
+
+
+def test_a_recalled_picture_points_at_its_time_and_a_click_goes_there(window, qtbot):
+    one = window(timeline=make_timeline([Event(1, 0, 4.5, "a red house"), Event(2, 4.5, 60, "a red hill")]))
+    blocks(qtbot, one, 8)
+    one.world.playback.pause()
+    strip = one.prompt_box.memories
+    memory = strip.memories[0]
+    QTest.mouseMove(strip, QPoint(30, 15))
+    qtbot.waitUntil(lambda: one.model.highlight == (memory.seconds, memory.end), timeout=3000)
+    QTest.mouseClick(strip, Qt.MouseButton.LeftButton, pos=QPoint(30, 15))
+    assert one.world.playback.position == round(16 * memory.seconds)
+
+
+def test_a_recording_holds_every_block_and_survives_a_restart(window, qtbot, tmp_path):
+    one = window()
+    blocks(qtbot, one, 1)
+    path = tmp_path / "live.mp4"
+    one.recording_flow.begin(path)
+    before = one.world.blocks
+    blocks(qtbot, one, before + 2)
+    one.restart()
+    blocks(qtbot, one, 2)
+    one.actions_by_name["record"].trigger()
+    qtbot.waitUntil(lambda: any("Recorded" in text for text in texts(one)), timeout=10000)
+    frames = decode(path, 128, 256)
+    assert len(frames) % 12 == 0
+    assert len(frames) >= 36
+    assert not one.actions_by_name["record"].isChecked()
+    assert list(tmp_path.glob("*.mp4")) == [path]
+
+
+def test_closing_finishes_the_recording(window, qtbot, tmp_path):
+    one = window()
+    blocks(qtbot, one, 1)
+    one.recording_flow.begin(tmp_path / "live.mp4")
+    blocks(qtbot, one, 4)
+    one.close()
+    assert len(decode(tmp_path / "live.mp4", 128, 256)) >= 12
+
+
+def test_a_recording_that_cannot_be_is_told_and_the_world_goes_on(window, qtbot, tmp_path):
+    one = window()
+    blocks(qtbot, one, 1)
+    one.recording_flow.begin(tmp_path / "nowhere" / "live.mp4")
+    qtbot.waitUntil(lambda: any("There is no folder" in text for text in texts(one)), timeout=5000)
+    assert not one.actions_by_name["record"].isChecked()
+    blocks(qtbot, one, one.world.blocks + 1)
+
+
+def test_a_full_disk_ends_the_recording_not_the_world(window, qtbot, tmp_path, monkeypatch):
+    one = window()
+    blocks(qtbot, one, 1)
+    write = recorder.Recording.write
+
+    def fill_up(recording, frames):
+        if recording.frames >= 24:
+            raise UserError("The video could not be written: the disk is full.")
+        write(recording, frames)
+
+    monkeypatch.setattr(recorder.Recording, "write", fill_up)
+    one.recording_flow.begin(tmp_path / "live.mp4")
+    qtbot.waitUntil(lambda: any("disk is full" in text for text in texts(one)), timeout=10000)
+    assert len(decode(tmp_path / "live.mp4", 128, 256)) == 24
+    assert "kept as 'live.mp4'" in next(text for text in texts(one) if "disk is full" in text)
+    blocks(qtbot, one, one.world.blocks + 1)

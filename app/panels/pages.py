@@ -12,7 +12,7 @@ from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock, Segments
 from worldattention.app.panels.history import COLUMNS, PageHistory
 from worldattention.app.panels.plot import HeatPlot, steps
-from worldattention.core.telemetry import BlockTelemetry
+from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
 SCORE, SIMILARITY = "Score", "Similarity"
 LETTERED_PAGES = 14
@@ -21,7 +21,8 @@ LETTERED_PAGES = 14
 class PagesPanel(PanelDock):
     """Blocks run right, pages up; a frame marks pages in the window, a strip at the left tells their tier."""
 
-    page_hovered = Signal(object)  # page number or None
+    page_pointed = Signal(object)  # PageRecord under the mouse, or None
+    page_chosen = Signal(object)  # PageRecord
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("pages", "Recalled pages", parent)
@@ -44,6 +45,8 @@ class PagesPanel(PanelDock):
         self.history = PageHistory()
         self.plot.describe = self._describe
         self.plot.hovered.connect(self._hovered)
+        self.plot.pointed.connect(lambda row: self.page_pointed.emit(self._page(row)))
+        self.plot.row_clicked.connect(lambda row: self.page_chosen.emit(self._page(row)))
         self._choice.chosen.connect(lambda _choice: self._draw())
 
     @property
@@ -124,14 +127,17 @@ class PagesPanel(PanelDock):
         self._frames.setData(np.array(x), np.array(y))
         self._marks.setData(marks_x, marks_y)
 
-    def _describe(self, row: int, column: int) -> str:
+    def _page(self, row: int) -> PageRecord | None:
         page = row * self.history.pages_per_row
-        if page >= len(self.history.pages):
+        return self.history.pages[page] if 0 <= page < len(self.history.pages) else None
+
+    def _describe(self, row: int, column: int) -> str:
+        record = self._page(row)
+        if record is None:
             return ""
-        record = self.history.pages[page]
         value = self.plot.values[row, column]
         number = "not scored" if np.isnan(value) else f"{self._choice.choice.lower()} {value:z.2f}"
-        mark = " · in the window" if self.history.was_recalled(page, column) else ""
+        mark = " · in the window" if self.history.was_recalled(record.page, column) else ""
         tier = theme.TIER_NAMES[record.tier]
         return f"page {record.page} block {self.history.first_block + column} · {number} · {tier}{mark}"
 

@@ -72,6 +72,8 @@ class HeatPlot(Plot):
     """One matrix [rows, columns] as an image in viridis; NaN is drawn as ground."""
 
     hovered = Signal(str)
+    pointed = Signal(int)  # row under the mouse, or -1
+    row_clicked = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,6 +82,7 @@ class HeatPlot(Plot):
         self.values: Array = np.zeros((0, 0), np.float32)
         self.describe: Callable[[int, int], str] = lambda row, column: ""
         self.scene().sigMouseMoved.connect(self._mouse_moved)
+        self.scene().sigMouseClicked.connect(self._mouse_clicked)
 
     def show_values(
         self, values: Array, rect: QRectF, low: float, high: float, there: Mask | None = None
@@ -103,15 +106,26 @@ class HeatPlot(Plot):
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self.hovered.emit("")
+        self.pointed.emit(-1)
 
     def _mouse_moved(self, position: Any) -> None:
-        if not self.values.size:
-            return
-        point: QPointF = self.image.mapFromScene(position)
-        column, row = int(np.floor(point.x())), int(np.floor(point.y()))
-        rows, columns = self.values.shape
-        inside = 0 <= row < rows and 0 <= column < columns
-        self.hovered.emit(self.describe(row, column) if inside else "")
+        row, column = self._cell(position)
+        self.hovered.emit(self.describe(row, column) if row >= 0 else "")
+        self.pointed.emit(row)
+
+    def _mouse_clicked(self, event: Any) -> None:
+        row, _ = self._cell(event.scenePos())
+        if row >= 0:
+            self.row_clicked.emit(row)
+
+    def _cell(self, position: Any) -> tuple[int, int]:
+        """Row and column at a place of the scene; (-1, -1) outside."""
+        if self.values.size:
+            point: QPointF = self.image.mapFromScene(position)
+            column, row = int(np.floor(point.x())), int(np.floor(point.y()))
+            if 0 <= row < self.values.shape[0] and 0 <= column < self.values.shape[1]:
+                return row, column
+        return -1, -1
 
 
 def rgba(values: Array, low: float, high: float, there: Mask | None = None) -> npt.NDArray[np.uint8]:

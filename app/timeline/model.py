@@ -13,6 +13,7 @@ from worldattention.app.commands import TimelineEdit
 from worldattention.app.timeline import rules
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
+from worldattention.core.telemetry import PageRecord
 from worldattention.core.timeline import Event, Timeline, check_prompt
 
 MAX_PICTURES = 2000
@@ -46,6 +47,7 @@ class TimelineModel(QObject):
         self.geometry: Geometry = POCKET_GEOMETRY
         self.pictures: dict[int, QImage] = {}  # by block
         self.arcs: list[Arc] = []
+        self.highlight: tuple[float, float] | None = None  # of the past, in seconds
         self._colours: dict[str, int] = {}
         self._timeline = Timeline()
         self._selected: int | None = None
@@ -91,6 +93,7 @@ class TimelineModel(QObject):
         """A new world begins: nothing is made, nothing is locked."""
         self.pictures.clear()
         self.arcs.clear()
+        self.highlight = None
         self._locked = self._playhead = 0.0
         self.playhead_moved.emit()
         self.world_changed.emit()
@@ -125,6 +128,17 @@ class TimelineModel(QObject):
             return self.pictures[block]
         before = [other for other in self.pictures if other < block]
         return self.pictures[max(before)] if before else None
+
+    def set_highlight(self, span: tuple[float, float] | None) -> None:
+        """Marks a part of the past that something else points at."""
+        if span != self.highlight:
+            self.highlight = span
+            self.world_changed.emit()
+
+    def page_span(self, page: PageRecord) -> tuple[float, float]:
+        """When a page's frames were made, in seconds."""
+        end = self.latent_seconds(page.first_frame + page.frames)
+        return self.latent_seconds(page.first_frame), end
 
     def add_arcs(self, arcs: Iterable[Arc]) -> None:
         """Recalls to draw."""

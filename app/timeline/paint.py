@@ -31,6 +31,7 @@ def paint(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -
     _lanes(painter, layout)
     _ruler(painter, model, layout)
     _film(painter, model, layout)
+    _highlight(painter, model, layout)
     _arcs(painter, model, layout)
     for event in look.timeline.events:
         _event(painter, model, layout, look, event)
@@ -95,6 +96,16 @@ def _film(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
             painter.drawImage(QRectF(x, lane.top(), cell - 1, lane.height()), picture)
         x += cell
     painter.restore()
+
+
+def _highlight(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
+    if model.highlight is None:
+        return
+    start, end = (layout.x(seconds) for seconds in model.highlight)
+    lane = layout.film
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(QColor(theme.RECALL), 2))
+    painter.drawRoundedRect(QRectF(start, lane.top(), max(4.0, end - start), lane.height()), 4, 4)
 
 
 def _arcs(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
