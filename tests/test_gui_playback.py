@@ -1,0 +1,89 @@
+"""The clock by an hour hand of our own: exactly 16 frames a second, none skipped, none early."""
+
+import pytest
+
+from tests.fakes_window import picture
+from worldattention.app import playback
+from worldattention.app.playback import Playback, Reel
+
+
+class HandClock:
+    """Time that only the test moves; the playback's timer is answered by hand."""
+
+    def __init__(self, monkeypatch, qapp):
+        self.now = 100.0
+        monkeypatch.setattr(playback.time, "perf_counter", lambda: self.now)
+        self.reel = Reel()
+        self.playback = Playback(self.reel)
+        self.playback._timer.blockSignals(True)
+        self.shown = []
+        self.playback.moved.connect(lambda: self.shown.append((self.now, self.playback.position)))
+
+    def run(self, seconds, late=lambda: 0.0, step=0.001):
+        end = self.now + seconds
+        due = self.now + self.playback._timer.interval() / 1000
+        while self.now < end:
+            self.now += step
+            if self.now >= due and self.playback.playing and not self.playback.waiting:
+                self.now += late()
+                self.playback._tick()
+                due = self.now + self.playback._timer.interval() / 1000
+
+
+@pytest.fixture
+def clock(monkeypatch, qapp):
+    made = HandClock(monkeypatch, qapp)
+    yield made
+    made.reel.close()
+
+
+def blocks(reel, count):
+    for block in range(count):
+        reel.append(0, picture(block, "x"))
+
+
+def test_sixteen_frames_a_second_without_drift(clock):
+    blocks(clock.reel, 30)
+    clock.playback.play()
+    clock.playback._tick()
+    clock.run(20.0)
+    assert clock.playback.position == pytest.approx(320, abs=1)
+    positions = [position for _, position in clock.shown]
+    assert positions == sorted(positions)
+    assert set(positions) == set(range(clock.playback.position + 1))
+
+
+def test_a_late_window_catches_up_a_little_and_skips_nothing(clock):
+    blocks(clock.reel, 30)
+    clock.playback.play()
+    clock.playback._tick()
+    delays = iter([0.05, 0.0, 0.1, 0.0, 0.0, 0.4] * 100)
+    clock.run(8.0, late=lambda: next(delays))
+    positions = [position for _, position in clock.shown]
+    assert set(positions) == set(range(max(positions) + 1))
+    assert max(positions) <= 16 * 8 + 1
+
+
+def test_it_waits_for_frames_and_goes_on_at_once(clock):
+    blocks(clock.reel, 1)
+    clock.playback.play()
+    clock.playback._tick()
+    clock.run(3.0)
+    assert clock.playback.position == 11
+    assert clock.playback.waiting
+    clock.reel.append(0, picture(1, "x"))
+    clock.playback.wake()
+    clock.playback._tick()
+    assert clock.playback.position == 12
+    clock.run(0.5)
+    assert clock.playback.position == pytest.approx(20, abs=1)
+
+
+def test_play_from_a_parked_playhead_starts_at_the_newest_frame(clock):
+    blocks(clock.reel, 2)
+    clock.playback.seek(500)
+    assert (clock.playback.position, clock.playback.playing) == (500, False)
+    clock.playback.play()
+    assert clock.playback.position == 23
+    clock.playback.seek(-5)
+    assert clock.playback.position == 0
