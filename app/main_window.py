@@ -233,7 +233,7 @@ class MainWindow(QMainWindow):
             self.notifications.tell(f"On the timeline at {clock(at, True)}.")
 
     def _add_event(self) -> None:
-        self.timeline.view.add_at(max(self.model.playhead, self.model.locked))
+        self.timeline.add_at(max(self.model.playhead, self.model.locked))
 
     def _seek_by(self, frames: int, pause: bool = False) -> None:
         if pause:
@@ -349,6 +349,7 @@ class MainWindow(QMainWindow):
         if self.autosave is not None:
             self.autosave.close()
         self.presenter.stop()
+        self.hide()  # the worker may need a moment to come back
         application = QApplication.instance()
         if application is not None:
             application.removeEventFilter(self)

@@ -194,6 +194,8 @@ class Worker:
                     self._export(command)
         except UserError as error:
             self._acknowledge(command, str(error))
+            if isinstance(command, Restart):  # there is no world to go back to
+                self._fail(error)
         else:
             self._acknowledge(command)
 

@@ -1,6 +1,7 @@
 """Panels by their numbers: what is drawn is what the telemetry says, however long the world."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -209,3 +210,13 @@ def test_doubling_equals_catmull_rom():
         near = range(int(np.floor(at)) - 1, int(np.floor(at)) + 3)
         wanted = sum(kernel(at - index) * row[index] for index in near)
         assert result[place] == pytest.approx(np.clip(wanted, 0, 255), abs=4)  # taps in 32nds
+
+
+def test_modes_without_routing_show_dashes_not_warnings(qtbot, records):
+    panel = SparsityPanel()
+    qtbot.addWidget(panel)
+    nothing = np.full((8, 6), np.nan, np.float32)
+    panel.show_block(replace(records[0], threshold=nothing, density=nothing))
+    assert panel.readout.endswith("τ – · density –")
+    panel.choice.choose("Density")
+    assert np.isnan(panel.plot.values).all()

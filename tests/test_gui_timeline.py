@@ -5,6 +5,7 @@ import random
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.table import (
@@ -320,3 +321,27 @@ def test_the_table_is_a_sound_model(table, qtmodeltester):
     assert isinstance(table.model(), EventTable)
     table.events_model.open(Timeline())
     assert texts(table) == []
+
+
+def test_following_turns_the_page_but_leaves_an_editor_of_the_future_alone(view):
+    view.set_range(0.0, 100.0)
+    span = view.span
+    for step in range(200):
+        view.model.set_playhead(step * span / 150)
+        view.follow()
+        layout = view.layout_now
+        assert 0 <= layout.x(view.model.playhead) <= view.width()
+    view.set_range(300.0)
+    view.model.set_playhead(view.model.playhead + 1 / 16)
+    view.follow()
+    assert view.offset == 300.0
+
+
+def test_the_table_opens_the_prompt_of_an_added_event(table, qtbot):
+    table.resize(700, 200)
+    QTest.keyClick(table, Qt.Key.Key_Insert)
+    editor = table.findChild(QLineEdit)
+    editor.selectAll()
+    QTest.keyClicks(editor, "typed at once")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: texts(table)[-1][3] == "typed at once")

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -266,3 +267,28 @@ def test_the_reel_lives_without_a_disk(tmp_path):
     assert np.array_equal(reel.frame(119), picture(9, "x")[11])
     assert reel.frame(3) is None
     reel.close()
+
+
+def test_a_restart_with_settings_that_the_model_refuses_is_a_failure_that_can_be_mended(desk):
+    one = running(desk())
+    one.script.refuse = UserError("This model has no HSA parameters: choose dense attention.")
+    one.epoch = 1
+    one.post(m.Restart, ONE, EngineConfig())
+    failed = one.until(lambda x: isinstance(x, m.Failed))
+    assert (failed.epoch, failed.sentence) == (1, "This model has no HSA parameters: choose dense attention.")
+    one.script.refuse = None
+    one.epoch = 2
+    one.post(m.Restart, ONE, with_choices(EngineConfig(), attention="dense"))
+    one.post(m.SetRunning, True)
+    assert one.block(0, epoch=2).telemetry.attention == "dense"
+
+
+def test_a_first_block_of_nine_frames_is_counted_as_such(desk):
+    one = desk()
+    one.until(lambda x: isinstance(x, m.Ready))
+    wan = replace(one.worker._engine.geometry, first_block_frames=9)
+    one.worker._engine.geometry = wan
+    one.post(m.SetRunning, True)
+    assert one.until(lambda x: isinstance(x, m.Begun)).locked_seconds == 9 / 16
+    said = one.answer(one.post(m.Say, "later"))
+    assert said.seconds == wan.block_seconds(said.block)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtWidgets import QWidget
 
 from worldattention.app.panels.dock import PanelDock, Segments
-from worldattention.app.panels.plot import HeatPlot, steps
+from worldattention.app.panels.plot import Array, HeatPlot, steps
 from worldattention.core.telemetry import BlockTelemetry
 
 GINI, THRESHOLD, DENSITY = "Gini", "Threshold τ", "Density"
@@ -72,7 +72,13 @@ class SparsityPanel(PanelDock):
         telemetry = self._telemetry
         if not text and telemetry is not None:
             text = (
-                f"Gini {np.nanmean(telemetry.gini):.2f} · τ {np.nanmean(telemetry.threshold):.2f} · "
-                f"density {np.nanmean(telemetry.density):.0%}"
+                f"Gini {_mean(telemetry.gini, '.2f')} · τ {_mean(telemetry.threshold, '.2f')} · "
+                f"density {_mean(telemetry.density, '.0%')}"
             )
         self.set_readout(text)
+
+
+def _mean(values: Array, form: str) -> str:
+    """The mean of the heads that have a value; modes that do not route have none."""
+    known = values[np.isfinite(values)]
+    return format(float(known.mean()), form) if known.size else "–"

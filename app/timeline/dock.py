@@ -54,6 +54,13 @@ class TimelineDock(PanelDock):
         self.view.range_changed.connect(self._range_changed)
         self.view.menu_requested.connect(self._menu)
 
+    def add_at(self, seconds: float) -> None:
+        """A new event there, its prompt open for typing where the events are seen."""
+        if self._stack.currentIndex() == 1:
+            self.table.add_at(seconds)
+        else:
+            self.view.add_at(seconds)
+
     def show_table(self, table: bool) -> None:
         """Switches between picture and table."""
         self._segments.choose(TABLE if table else PAINTED)

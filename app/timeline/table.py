@@ -154,9 +154,16 @@ class EventTableView(QTableView):
         if event.key() == Qt.Key.Key_Delete:
             self._model.delete_selected()
         elif event.key() == Qt.Key.Key_Insert:
-            self._model.add(max(self._model.timeline.seconds, self._model.locked), "New event")
+            self.add_at(max(self._model.timeline.seconds, self._model.locked))
         else:
             super().keyPressEvent(event)
+
+    def add_at(self, seconds: float) -> None:
+        """A new event there, its prompt open for typing."""
+        if self._model.add(seconds, "New event") and (added := self._model.selected) is not None:
+            index = self._table.index(self._table.row_of(added.id), PROMPT)
+            self.setCurrentIndex(index)
+            self.edit(index)
 
     def _row_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
         event = self._table.event_at(current.row())

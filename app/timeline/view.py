@@ -63,6 +63,7 @@ class TimelineView(QWidget):
         self._hovered: int | None = None
         self._editor: QLineEdit | None = None
         self._fitted = False
+        self._followed = 0.0
         self._changes = 0  # of the model, since the start
         self._painted: QPixmap | None = None
         self._painted_key: object = None
@@ -126,11 +127,15 @@ class TimelineView(QWidget):
 
     def follow(self) -> None:
         """Turns the page when the playhead runs out of sight."""
+        was, self._followed = self._followed, self._model.playhead
         if self._drag is not None or self._scrubbing:
             return
-        playhead = self._model.playhead
-        if not self._offset <= playhead <= self._offset + 0.97 * self.span:
-            self.set_range(playhead - 0.6 * self.span)
+        # One that was out of sight before was scrolled away from: whoever edits the future is left alone.
+        if self._in_sight(was) and not self._in_sight(self._followed):
+            self.set_range(self._followed - 0.6 * self.span)
+
+    def _in_sight(self, seconds: float) -> bool:
+        return self._offset <= seconds <= self._offset + 0.97 * self.span
 
     # Painting
 
