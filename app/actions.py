@@ -34,6 +34,7 @@ SPECS: dict[str, Spec] = {
     "redo": Spec("Redo", ("Ctrl+Shift+Z", "Ctrl+Y"), "redo"),
     "add": Spec("Add event at the playhead", ("A",), "add", everywhere=False),
     "split": Spec("Split event at the playhead", ("S",), "split", everywhere=False),
+    "marker": Spec("Add or remove a marker at the playhead", ("M",), everywhere=False),
     "duplicate": Spec("Duplicate event", ("Ctrl+D",)),
     "delete": Spec("Delete event", ("Delete", "Backspace"), "delete", everywhere=False),
     "play": Spec("Play or pause", ("Space", "K"), "play"),
@@ -61,7 +62,7 @@ SPECS: dict[str, Spec] = {
 
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("File", ("new", "open", "Samples", "-", "save", "save_as", "-", "export", "-", "quit")),
-    ("Edit", ("undo", "redo", "-", "add", "split", "duplicate", "delete")),
+    ("Edit", ("undo", "redo", "-", "add", "split", "duplicate", "delete", "-", "marker")),
     ("World", ("play", "restart", "record", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
                "second_back", "second_forward", "home", "end")),
     ("View", ("zoom_in", "zoom_out", "fit", "table", "-", "smooth", "fullscreen", "-")),

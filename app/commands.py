@@ -9,6 +9,30 @@ from PySide6.QtGui import QUndoCommand
 from worldattention.core.timeline import Timeline
 
 
+class MarkerEdit(QUndoCommand):
+    """Replaces the markers."""
+
+    def __init__(
+        self,
+        text: str,
+        before: tuple[float, ...],
+        after: tuple[float, ...],
+        show: Callable[[tuple[float, ...]], None],
+    ) -> None:
+        super().__init__(text)
+        self._before = before
+        self._after = after
+        self._show = show
+
+    def redo(self) -> None:
+        """Shows the markers after the edit."""
+        self._show(self._after)
+
+    def undo(self) -> None:
+        """Shows the markers before the edit."""
+        self._show(self._before)
+
+
 class TimelineEdit(QUndoCommand):
     """Replaces one timeline by another; both are immutable, so undo is exact."""
 

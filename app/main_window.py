@@ -20,7 +20,7 @@ from worldattention.app.panels.memory import MemoryPanel
 from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.presenter import Presenter
-from worldattention.app.project_files import ProjectFiles, sample_paths
+from worldattention.app.project_files import Present, ProjectFiles, markers_of, sample_paths
 from worldattention.app.prompt_box import PromptBox
 from worldattention.app.recording import RecordingFlow
 from worldattention.app.status import StatusBar
@@ -34,7 +34,6 @@ from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import FPS
 from worldattention.core.project import Project, ProjectSettings
-from worldattention.core.timeline import Timeline
 
 PROGRAM = "WorldAttention Playground"
 
@@ -66,7 +65,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.resize(1280, 800)
         self.model = TimelineModel(self)
-        self.model.open(setup.project.timeline)
+        self.model.open(setup.project.timeline, markers_of(setup.project))
         self.settings_bar = SettingsBar(setup.project.settings)
         self.files = ProjectFiles(self, setup.project, setup.path, self._present)
         config = setup.configure(setup.project.settings)
@@ -150,6 +149,7 @@ class MainWindow(QMainWindow):
             "redo": self.model.undo_stack.redo,
             "add": self._add_event,
             "split": self.model.split,
+            "marker": self.model.toggle_marker,
             "duplicate": self.model.duplicate_selected,
             "delete": self.model.delete_selected,
             "play": self.toggle_play,
@@ -258,8 +258,8 @@ class MainWindow(QMainWindow):
         if self.files.confirm():
             self.files.open(path)
 
-    def _present(self) -> tuple[Timeline, ProjectSettings]:
-        return self.model.timeline, self.settings_bar.settings
+    def _present(self) -> Present:
+        return Present(self.model.timeline, self.model.markers, self.settings_bar.settings)
 
     def _recover(self, folder: Path) -> None:
         for lost in take_lost(folder):
@@ -269,7 +269,7 @@ class MainWindow(QMainWindow):
     def _project_opened(self) -> None:
         project = self.files.saved
         self.presenter.clear()
-        self.model.open(project.timeline)
+        self.model.open(project.timeline, markers_of(project))
         self.settings_bar.show_settings(project.settings)
         self.presenter.accept_settings()
         self.timeline.view.fit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -12,11 +12,37 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from worldattention.app.dialogs import ask_save
 from worldattention.core.errors import UserError
-from worldattention.core.project import Project, ProjectSettings, load_project, new_project, save_project
+from worldattention.core.project import (
+    MAX_SECONDS,
+    Project,
+    ProjectSettings,
+    load_project,
+    new_project,
+    save_project,
+)
 from worldattention.core.timeline import Timeline
 
 SUFFIX = ".world"
+MARKERS = "markers"
 _FILTER = "Worlds (*.world)"
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What the window holds now."""
+
+    timeline: Timeline
+    markers: tuple[float, ...]
+    settings: ProjectSettings
+
+
+def markers_of(project: Project) -> tuple[float, ...]:
+    """The markers that a project's file holds; anything else under that key is left alone."""
+    markers = project.extra.get(MARKERS)
+    if not isinstance(markers, list):
+        return ()
+    times = [at for at in markers if isinstance(at, int | float) and 0 <= at <= MAX_SECONDS]
+    return tuple(sorted({float(at) for at in times}))
 
 
 def sample_paths() -> list[Path]:
@@ -38,7 +64,7 @@ class ProjectFiles(QObject):
         window: QWidget,
         project: Project,
         path: Path | None,
-        present: Callable[[], tuple[Timeline, ProjectSettings]],
+        present: Callable[[], Present],
     ) -> None:
         super().__init__(window)
         self._window = window
@@ -54,8 +80,11 @@ class ProjectFiles(QObject):
     @property
     def project(self) -> Project:
         """The project as it is now; what this version does not know of its file is kept."""
-        timeline, settings = self._present()
-        return replace(self.saved, timeline=timeline, settings=settings)
+        now = self._present()
+        extra = self.saved.extra
+        if now.markers != markers_of(self.saved):
+            extra = {**extra, MARKERS: list(now.markers)}
+        return replace(self.saved, timeline=now.timeline, settings=now.settings, extra=extra)
 
     @property
     def changed(self) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from worldattention.app.autosave import Autosave, take_lost
-from worldattention.app.project_files import ProjectFiles
+from worldattention.app.project_files import Present, ProjectFiles
 from worldattention.core.project import Project, ProjectSettings, save_project
 from worldattention.core.timeline import Event, Timeline, make_timeline
 
@@ -15,7 +15,7 @@ OWL = make_timeline([Event(1, 0, 5, "an owl 🦉")])
 def files(qtbot):
     parent = QWidget()
     qtbot.addWidget(parent)
-    made = ProjectFiles(parent, Project("Night"), None, lambda: (made.events, made.settings))
+    made = ProjectFiles(parent, Project("Night"), None, lambda: Present(made.events, (), made.settings))
     made.events, made.settings = Timeline(), ProjectSettings()
     return made
 

@@ -345,3 +345,19 @@ def test_the_table_opens_the_prompt_of_an_added_event(table, qtbot):
     QTest.keyClicks(editor, "typed at once")
     QTest.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: texts(table)[-1][3] == "typed at once")
+
+
+def test_markers_are_set_snapped_to_and_undone(view):
+    view.model.set_playhead(20.3125)
+    view.model.toggle_marker()
+    assert view.model.markers == (20.3125,)
+    view.model.set_playhead(0.0)
+    drag(view, at(view, 15), at(view, 23.4))
+    assert view.model.timeline.get(2).start == 20.3125
+    view.model.undo_stack.undo()
+    view.model.undo_stack.undo()
+    assert view.model.markers == ()
+    view.model.undo_stack.redo()
+    view.model.set_playhead(20.35)
+    view.model.toggle_marker()
+    assert view.model.markers == ()

@@ -662,3 +662,26 @@ def test_a_full_disk_ends_the_recording_not_the_world(window, qtbot, tmp_path, m
     assert len(decode(tmp_path / "live.mp4", 128, 256)) == 24
     assert "kept as 'live.mp4'" in next(text for text in texts(one) if "disk is full" in text)
     blocks(qtbot, one, one.world.blocks + 1)
+
+
+def test_markers_live_in_the_project_and_foreign_ones_do_no_harm(window, qtbot, tmp_path):
+    one = window()
+    blocks(qtbot, one, 2)
+    one.world.playback.pause()
+    one.world.playback.seek(8)
+    one.timeline.view.setFocus()
+    QTest.keyClick(one.timeline.view, Qt.Key.Key_M)
+    assert one.isWindowModified()
+    path = tmp_path / "marked.world"
+    assert one.files.save_to(path)
+    assert load_project(path).extra["markers"] == [0.5]
+    one.model.toggle_marker()
+    assert one.isWindowModified()
+    assert one.files.open(path)
+    assert one.model.markers == (0.5,)
+    for odd in ("soon", {"a": 1}, [None, "x", -3, 1e300, True]):
+        save_project(Project("Odd", timeline=TWO, extra={"markers": odd}), path)
+        assert one.files.open(path)
+        assert set(one.model.markers) <= {1.0}
+        assert not one.isWindowModified()
+        assert one.files.project.extra == {"markers": odd}

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor, QImage, QUndoStack
 
 from worldattention.app import theme
-from worldattention.app.commands import TimelineEdit
+from worldattention.app.commands import MarkerEdit, TimelineEdit
 from worldattention.app.timeline import rules
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
@@ -19,6 +19,8 @@ from worldattention.core.timeline import Event, Timeline, check_prompt
 MAX_PICTURES = 2000
 MAX_ARCS = 400
 UNDO_LIMIT = 500
+MARKER_REACH = 0.1
+"""Seconds within which the playhead stands on a marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class TimelineModel(QObject):
         self.pictures: dict[int, QImage] = {}  # by block
         self.arcs: list[Arc] = []
         self.highlight: tuple[float, float] | None = None  # of the past, in seconds
+        self._markers: tuple[float, ...] = ()
         self._colours: dict[str, int] = {}
         self._timeline = Timeline()
         self._selected: int | None = None
@@ -58,6 +61,11 @@ class TimelineModel(QObject):
     def timeline(self) -> Timeline:
         """The events."""
         return self._timeline
+
+    @property
+    def markers(self) -> tuple[float, ...]:
+        """Marked times in seconds, in order."""
+        return self._markers
 
     @property
     def locked(self) -> float:
@@ -80,8 +88,9 @@ class TimelineModel(QObject):
             self._selected = event_id
             self.selection_changed.emit()
 
-    def open(self, timeline: Timeline) -> None:
+    def open(self, timeline: Timeline, markers: Iterable[float] = ()) -> None:
         """Another project: forgets the undo history and the world."""
+        self._markers = tuple(markers)
         self._selected = None
         self._timeline = timeline
         self._colours.clear()
@@ -176,6 +185,14 @@ class TimelineModel(QObject):
             "Change prompt", lambda old: rules.reword(old, event_id, _checked(prompt), self._locked)
         )
 
+    def toggle_marker(self) -> None:
+        """Marks the playhead's time, or takes the mark there away."""
+        at = rules.to_frame(self._playhead)
+        near = tuple(marker for marker in self._markers if abs(marker - at) < MARKER_REACH)
+        after = tuple(sorted({*self._markers, at} if not near else set(self._markers) - set(near)))
+        text = "Remove marker" if near else "Add marker"
+        self.undo_stack.push(MarkerEdit(text, self._markers, after, self._show_markers))
+
     def delete_selected(self) -> None:
         """Deletes the selected event, or what of it is still to come."""
         if (event := self.selected) is not None:
@@ -210,13 +227,17 @@ class TimelineModel(QObject):
         first_block = self.geometry.block_seconds(1)
         block = self.geometry.block_seconds(2) - first_block
         blocks = [0.0, *(first_block + block * index for index in range(int(last / block)))]
-        return rules.Snapping((*edges, self._playhead, self._locked, *blocks), tolerance)
+        return rules.Snapping((*edges, *self._markers, self._playhead, self._locked, *blocks), tolerance)
 
     def latent_seconds(self, latent: int) -> float:
         """Start of a latent frame in seconds."""
         block, rest = divmod(latent, self.geometry.block_latents)
         start = self.geometry.block_seconds(block)
         return start + rest * (self.geometry.block_seconds(block + 1) - start) / self.geometry.block_latents
+
+    def _show_markers(self, markers: tuple[float, ...]) -> None:
+        self._markers = markers
+        self.changed.emit()
 
     def _show(self, timeline: Timeline) -> None:
         self._timeline = rules.with_past_kept(self._timeline, timeline, self._locked)

@@ -30,6 +30,7 @@ def paint(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -
     painter.fillRect(QRectF(0, 0, layout.width, layout.height), QColor(theme.PANEL))
     _lanes(painter, layout)
     _ruler(painter, model, layout)
+    _markers(painter, model, layout)
     _film(painter, model, layout)
     _highlight(painter, model, layout)
     _arcs(painter, model, layout)
@@ -72,6 +73,19 @@ def _ruler(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
             painter.setPen(QColor(theme.MUTED))
             painter.drawText(QPointF(x + 4, RULER_HEIGHT - 8), clock(seconds, tenths=step < 1))
         index += 1
+
+
+def _markers(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
+    colour = QColor(theme.GOOD)
+    for marker in model.markers:
+        x = layout.x(marker)
+        painter.setPen(QPen(theme.with_alpha(colour, 0.45), 1, Qt.PenStyle.DotLine))
+        painter.drawLine(QPointF(x, RULER_HEIGHT), QPointF(x, layout.height))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        flag = [QPointF(x, 4), QPointF(x + 9, 7.5), QPointF(x, 11)]
+        painter.drawPolygon(QPolygonF(flag))
+        painter.drawRect(QRectF(x - 0.6, 4, 1.2, RULER_HEIGHT - 4))
 
 
 def _film(painter: QPainter, model: TimelineModel, layout: Layout) -> None:

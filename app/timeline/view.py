@@ -86,7 +86,7 @@ class TimelineView(QWidget):
 
     @property
     def layout_now(self) -> Layout:
-        """The present mapping of seconds to pixels."""
+        """Seconds to pixels, as now."""
         return Layout(self.width(), self.height(), self._offset, self._scale)
 
     @property
@@ -136,8 +136,6 @@ class TimelineView(QWidget):
 
     def _in_sight(self, seconds: float) -> bool:
         return self._offset <= seconds <= self._offset + 0.97 * self.span
-
-    # Painting
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
