@@ -16,5 +16,5 @@ def gated_sum(q: Tensor, sparse: Tensor, linear: Tensor, weight: Tensor, bias: T
     Returns:
         [B, L, H, D] in `sparse.dtype`.
     """
-    gate = torch.sigmoid(F.linear(q, weight.to(q.dtype), bias.to(q.dtype)))
+    gate = F.linear(q, weight.to(q.dtype), bias.to(q.dtype)).sigmoid_()
     return torch.addcmul(sparse, gate, linear)
