@@ -15,7 +15,7 @@ from worldattention.core.pocket.scenes import sample_hidden, sample_scenes
 from worldattention.core.pocket.truth import ATTRIBUTES, labels
 
 RoundTrip = Callable[[Tensor], Tensor]
-_WIDTHS = (48, 96, 128, 160)
+_WIDTHS = (32, 64, 96, 128, 160)
 _GRID = (4, 8)
 _FRAMES = 4
 
@@ -23,23 +23,19 @@ _FRAMES = 4
 class Reader(nn.Module):
     """Logits of every attribute from one picture; stacks of pictures of one scene are averaged.
 
-    1.26 M parameters. The last feature map (4 x 8 cells) is kept whole, since an attribute has its places.
+    1.1 M parameters. The last feature map (4 x 8 cells) is kept whole, since an attribute has its places.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        layers: list[nn.Module] = [nn.Conv2d(3, _WIDTHS[0], 6, stride=4, padding=1)]
-        for width, after in zip(_WIDTHS, (*_WIDTHS[1:], _WIDTHS[-1]), strict=True):
-            layers += [nn.GroupNorm(8, width), nn.SiLU(), nn.Conv2d(width, width, 3, padding=1, groups=8)]
-            stride = 1 if after is width else 2
-            layers += [
-                nn.GroupNorm(8, width),
-                nn.SiLU(),
-                nn.Conv2d(width, after, 3, stride=stride, padding=1),
-            ]
-        layers += [nn.GroupNorm(8, _WIDTHS[-1]), nn.SiLU()]
+        layers: list[nn.Module] = []
+        before = 3
+        for width in _WIDTHS:
+            layers += [nn.Conv2d(before, width, 3, stride=2, padding=1), nn.GroupNorm(8, width), nn.SiLU()]
+            layers += [nn.Conv2d(width, width, 3, padding=1, groups=8), nn.GroupNorm(8, width), nn.SiLU()]
+            before = width
         self.features = nn.Sequential(*layers)
-        self.squeeze = nn.Conv2d(_WIDTHS[-1], 32, 1)
+        self.squeeze = nn.Conv2d(before, 32, 1)
         self.hidden = nn.Linear(32 * _GRID[0] * _GRID[1], 512)
         self.heads = nn.Linear(512, sum(a.classes for a in ATTRIBUTES))
 
