@@ -1,0 +1,62 @@
+"""What a training run of the pocket world is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worldattention.core.errors import UserError
+
+STAGES = ("text-pack", "autoencoder", "reader", "transformer", "memory", "refine", "hsa")
+"""In the order in which they need each other."""
+
+MINUTES: Mapping[str, float] = {
+    "autoencoder": 4.3,
+    "reader": 0.75,
+    "transformer": 3.9,
+    "memory": 2.0,
+    "refine": 1.2,
+    "hsa": 1.4,
+}
+"""What the shipped weights were given, on two H200 GPUs. The text pack takes what it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainOptions:
+    """A run of `train_pocket`.
+
+    `folder` gets every checkpoint; `minutes` overrides the time of stages, and `scale` multiplies all of them;
+    `device` is cpu, cuda, or auto; `toy` runs every stage for a few steps at a tiny size, as a test of the
+    recipe; with `resume`, stages that are done are skipped and a stage that was interrupted goes on.
+    """
+
+    folder: Path
+    stages: tuple[str, ...] = STAGES
+    minutes: Mapping[str, float] = field(default_factory=dict)
+    scale: float = 1.0
+    device: str = "auto"
+    processes: int = 0
+    toy: bool = False
+    resume: bool = True
+    seed: int = 0
+    batch: int = 0
+
+    def checked(self) -> TrainOptions:
+        """Itself. Raises UserError when a value makes no sense."""
+        unknown = [name for name in (*self.stages, *self.minutes) if name not in STAGES]
+        if unknown:
+            raise UserError(f"Unknown stage '{unknown[0]}': choose from {', '.join(STAGES)}.")
+        if not self.stages:
+            raise UserError(f"No stage is chosen: name some of {', '.join(STAGES)}.")
+        if not 0 < self.scale < 1000 or any(not 0 <= minutes < 10000 for minutes in self.minutes.values()):
+            raise UserError("The time of a stage must be a positive number of minutes.")
+        if self.device not in ("auto", "cpu", "cuda"):
+            raise UserError(f"Unknown device '{self.device}': choose auto, cpu or cuda.")
+        if self.batch < 0 or self.processes < 0:
+            raise UserError("Batch and number of processes cannot be negative.")
+        return self
+
+    def seconds(self, stage: str) -> float:
+        """The time budget of a stage."""
+        return 60 * self.scale * self.minutes.get(stage, MINUTES.get(stage, 0.0))

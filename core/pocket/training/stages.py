@@ -1,0 +1,209 @@
+"""The stages of the recipe, each a function of the session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from torch import Tensor
+
+from worldattention.core.models.vae import PocketAutoencoder
+from worldattention.core.pocket.reader import Reader, load_reader, save_reader
+from worldattention.core.pocket.training import preview
+from worldattention.core.pocket.training import reader as reading
+from worldattention.core.pocket.training import transformer as training
+from worldattention.core.pocket.training.autoencoder import AutoencoderRun, measure_quality
+from worldattention.core.pocket.training.clock import StageClock
+from worldattention.core.pocket.training.denoiser import SequenceTransformer, attach_hsa
+from worldattention.core.pocket.training.distributed import Group
+from worldattention.core.pocket.training.hsa import HybridTransformer, layer_density, warm_up
+from worldattention.core.pocket.training.session import TEXT_PACK, Session
+from worldattention.core.pocket.training.transformer import Run, Schedule, Source, Teacher, Trainee
+from worldattention.core.pocket.training.windows import (
+    MEMORY_LAYOUT,
+    MEMORY_MIXTURE,
+    SCENES_LAYOUT,
+    SCENES_MIXTURE,
+    Layout,
+    Mixture,
+)
+
+READER = "reader.safetensors"
+SAVE_EVERY_SECONDS = 90.0
+LEAST_PSNR = 24.0
+WARM_UP_SHARE = 0.35
+
+
+def text_pack(session: Session) -> None:
+    """Token ids of all prompts and the cut text encoder, for machines without its package."""
+    from worldattention.core.pocket.text_pack import write_text_pack
+
+    if session.group.leads and not session.options.toy:
+        session.folder.mkdir(parents=True, exist_ok=True)
+        write_text_pack(session.folder / TEXT_PACK)
+    session.finish("text-pack", None)
+
+
+def autoencoder(session: Session) -> None:
+    """Frames to latents and back."""
+    sizes, clock = session.sizes, session.clock("autoencoder")
+    clips = session.clips(sizes.autoencoder_batch, sizes.build_ahead)
+    model = PocketAutoencoder().to(session.device)
+    batches = 1 if session.options.toy else 12
+    run = AutoencoderRun(model, clips, sizes.autoencoder_latents, session.group, clock, batches)
+    averaged = run.train()
+    quality = measure_quality(averaged, clips, batches)
+    session.save_autoencoder(averaged)
+    session.finish("autoencoder", clock, **{k: round(v, 3) for k, v in asdict(quality).items()})
+
+
+def reader(session: Session) -> None:
+    """The reader of ground truth, by the first process alone: it is small, and the others have pools to fill."""
+    if session.group.leads:
+        alone = Group(0, 1, session.device)
+        clock = StageClock("reader", session.options.seconds("reader"), alone, session.sizes.toy_steps)
+        network = Reader().to(session.device)
+        batch = session.sizes.reader_batch
+        figures = reading.train(network, session.autoencoder, batch, session.generator, clock)
+        save_reader(network, session.folder / READER)
+        session.finish("reader", clock, accuracy=figures)
+
+
+def transformer(session: Session) -> None:
+    """Scenes from text, without memory tokens."""
+    check_autoencoder(session)
+    trainee = Trainee(session.transformer(), session.group)
+    schedule = Schedule(training.constant)
+    _train(session, "transformer", trainee, SCENES_LAYOUT, SCENES_MIXTURE, schedule)
+
+
+def memory(session: Session) -> None:
+    """The window of inference: history, sink and recalled pages."""
+    check_autoencoder(session)
+    trainee = Trainee(session.transformer(), session.group)
+    schedule = Schedule(training.falling, lambda progress: 0.35 if progress > 0.5 else 0.0)
+    _train(session, "memory", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule)
+
+
+def refine(session: Session) -> None:
+    """Few steps over its own frames: progressive distillation, learning rate to zero."""
+    check_autoencoder(session)
+    trainee = Trainee(session.transformer(), session.group)
+    teacher = Teacher(session.transformer(), 3)
+    schedule = Schedule(training.to_zero, lambda progress: 0.5)
+    _train(session, "refine", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule, teacher)
+
+
+def hsa(session: Session) -> None:
+    """Hybrid sparse attention: warm-up of the linear branch and the gate, then a short tune of everything."""
+    check_autoencoder(session)
+    dense = session.transformer()
+    model = session.transformer(HybridTransformer)
+    figures: dict[str, Any] = {}
+    if not hasattr(model.blocks[0].attn1, "hsa"):
+        attach_hsa(model, session.sizes.frame_tokens)
+        clock = session.clock("hsa", WARM_UP_SHARE)
+        figures["warm_up_error"] = warm_up(
+            model, session.source(session.sizes.memory_batch), session.group, clock
+        )
+        clock.close()
+    trainee = Trainee(model, session.group)
+    schedule = Schedule(lambda progress: 0.6 * training.to_zero(progress))
+    clock = session.clock("hsa", 1 - WARM_UP_SHARE)
+    teacher = Teacher(dense, 1)
+    _train(session, "hsa", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule, teacher, clock, figures)
+
+
+def check_autoencoder(session: Session) -> None:
+    """Raises RuntimeError when the autoencoder reconstructs badly, so that hours are not spent on its latents."""
+    if session.options.toy:
+        return
+    quality = measure_quality(session.autoencoder, session.clips(8, 1), 1)
+    if quality.psnr < LEAST_PSNR:
+        raise RuntimeError(f"the autoencoder reaches only {quality.psnr:.1f} dB: train it again")
+
+
+def _train(
+    session: Session,
+    stage: str,
+    trainee: Trainee,
+    layout: Layout,
+    mixture: Mixture,
+    schedule: Schedule,
+    teacher: Teacher | None = None,
+    clock: StageClock | None = None,
+    figures: dict[str, Any] | None = None,
+) -> None:
+    """Run one stage of the transformer; its averaged weights and sheets are kept now and then, and at the end."""
+    sizes = session.sizes
+    source = session.source(sizes.memory_batch if layout.memory else sizes.scene_batch)
+    saved = time.monotonic()
+
+    own_clock = clock or session.clock(stage)
+
+    def keep(progress: float) -> None:
+        nonlocal saved
+        if session.group.leads and time.monotonic() - saved > SAVE_EVERY_SECONDS:
+            session.save_transformer(trainee.average)
+            session.interim(stage, progress, own_clock, look(session, stage, trainee.average, source, layout))
+            saved = time.monotonic()
+
+    run = Run(
+        trainee, source, layout, mixture, schedule, own_clock, teacher, renew=sizes.renew, on_progress=keep
+    )
+    run.train()
+    session.save_transformer(trainee.average)
+    figures = dict(figures or {})
+    if session.group.leads:
+        figures |= look(session, stage, trainee.average, source, layout)
+        if isinstance(trainee.average, HybridTransformer):
+            figures["density"] = density(trainee.average, source)
+    session.finish(stage, own_clock, **figures)
+
+
+def look(
+    session: Session, stage: str, model: SequenceTransformer, source: Source, layout: Layout
+) -> dict[str, Any]:
+    """Sheets of what the model makes, beside the checkpoints, and their figures."""
+    shown = {"text": preview.from_text(model, source, layout)}
+    if layout.memory:
+        shown["recall"] = preview.returning(model, source, layout, right=True)
+        shown["wrong_pages"] = preview.returning(model, source, layout, right=False)
+    figures: dict[str, Any] = {}
+
+    def decode(latents: Tensor) -> Tensor:
+        return preview.decode(session.autoencoder, latents)
+
+    if not session.options.toy:
+        for name, made in shown.items():
+            path = session.folder / f"{stage}_{name}.jpg"
+            figures[name] = preview.write_sheet(path, made, decode)
+            if made.start and (session.folder / READER).is_file():
+                network = load_reader(session.folder / READER).to(session.device)
+                figures[name] |= preview.hidden_accuracy(network, made, decode)
+    return figures
+
+
+def density(model: HybridTransformer, source: Source) -> list[float]:
+    """Share of the visible frames that tau selects, a layer, on recall sequences."""
+    planner = source.planner(MEMORY_LAYOUT)
+    recall_only = Mixture(0.0, 0.0, 0.0)
+    head_dim = model.config.attention_head_dim
+    example = training.make_example(source, planner, recall_only, MEMORY_LAYOUT, head_dim)
+    shares = layer_density(
+        model, lambda m: example.sequences.velocity(m, example.latents, example.levels), model.rule
+    )
+    return [round(share, 4) for share in shares]
+
+
+STAGE_FUNCTIONS: dict[str, Callable[[Session], None]] = {
+    "text-pack": text_pack,
+    "autoencoder": autoencoder,
+    "reader": reader,
+    "transformer": transformer,
+    "memory": memory,
+    "refine": refine,
+    "hsa": hsa,
+}

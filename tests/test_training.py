@@ -1,0 +1,386 @@
+"""The pocket world's recipe: windows against their rules, Muon, checkpoints, and every stage at toy size."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import worldattention.core
+from worldattention.core.errors import UserError
+from worldattention.core.models.checkpoint import read_weights
+from worldattention.core.pocket.training import noise
+from worldattention.core.pocket.training.checkpoint import load_weights, save_weights, weight_files
+from worldattention.core.pocket.training.clock import StageClock
+from worldattention.core.pocket.training.data import CLIPS, ClipTable, LatentPool
+from worldattention.core.pocket.training.denoiser import (
+    masked_attention,
+    new_transformer,
+    sequence_attention,
+)
+from worldattention.core.pocket.training.distributed import Group
+from worldattention.core.pocket.training.muon import Muon, orthogonalise
+from worldattention.core.pocket.training.options import STAGES, TrainOptions
+from worldattention.core.pocket.training.recipe import train_pocket
+from worldattention.core.pocket.training.windows import (
+    BLOCK,
+    BUDGET,
+    MEMORY_LAYOUT,
+    MEMORY_MIXTURE,
+    PAGE,
+    PAGES,
+    SCENES_LAYOUT,
+    SINK,
+    Plan,
+    Planner,
+)
+
+CPU = torch.device("cpu")
+MEMORY, CLEAN = MEMORY_LAYOUT.memory, MEMORY_LAYOUT.clean
+
+
+class _Pool(LatentPool):
+    """Clips without pictures: planning needs no more."""
+
+    def __init__(self) -> None:
+        self.clips = ClipTable.of(CLIPS, CPU)
+
+
+@pytest.fixture
+def planner() -> Planner:
+    return Planner(_Pool(), MEMORY_LAYOUT, torch.Generator().manual_seed(int(torch.randint(1 << 30, ()))))
+
+
+def clip_names(source: Tensor) -> Tensor:
+    return ClipTable.of(CLIPS, CPU).clip_of[source]
+
+
+def noisy(block: int) -> slice:
+    start = MEMORY_LAYOUT.noisy_from + BLOCK * block
+    return slice(start, start + BLOCK)
+
+
+def seen(plan: Plan, sample: int, block: int) -> set[int]:
+    """Frames that a noisy block sees beside itself; its three frames must agree."""
+    rows = plan.visible[sample, noisy(block)]
+    assert (rows == rows[0]).all()
+    own = set(range(noisy(block).start, noisy(block).stop))
+    frames = set(rows[0].nonzero()[:, 0].tolist())
+    assert own <= frames
+    return frames - own
+
+
+def test_scenes_from_nothing_see_their_own_block_only(planner: Planner) -> None:
+    plan = planner.nothing(5)
+    assert plan.noisy.all()
+    expected = torch.block_diag(*[torch.ones(BLOCK, BLOCK)] * (MEMORY_LAYOUT.frames // BLOCK)).bool()
+    assert (plan.visible == expected).all()
+    shots = plan.source.unflatten(1, (-1, BLOCK))
+    assert (shots.diff(dim=-1) == 1).all()
+    names = clip_names(plan.source).unflatten(1, (-1, BLOCK))
+    assert (names == names[..., :1]).all()
+
+
+def test_a_continued_shot_sees_at_most_the_budget_directly_before_it(planner: Planner) -> None:
+    plan = planner.continued(6, torch.full((6,), MEMORY))
+    time = torch.cat([torch.arange(MEMORY + CLEAN), torch.arange(MEMORY, MEMORY + CLEAN)])
+    for sample in range(6):
+        assert (plan.source[sample] - plan.source[sample, 0] == time).all()
+        assert (plan.position[sample] == time).all()
+        for block in range(CLEAN // BLOCK):
+            first = MEMORY + BLOCK * block
+            assert seen(plan, sample, block) == set(range(max(0, first - BUDGET), first))
+
+
+def test_hidden_history_is_not_seen(planner: Planner) -> None:
+    plan = planner.continued(4, torch.tensor([0, 3, 9, MEMORY]))
+    for sample, history in enumerate((0, 3, 9, MEMORY)):
+        assert seen(plan, sample, 0) == set(range(MEMORY - history, MEMORY))
+
+
+def test_a_switch_cuts_to_another_scene(planner: Planner) -> None:
+    plan = planner.switched(8, torch.full((8,), 2))
+    names = clip_names(plan.source)[:, MEMORY : MEMORY + CLEAN]
+    assert (names[:, :6] == names[:, :1]).all()
+    assert (names[:, 6:] == 1 - names[:, :1]).all()
+
+
+@pytest.mark.parametrize("pages", [1, 2, 3])
+def test_recall_is_the_window_of_the_design(planner: Planner, pages: int) -> None:
+    """Sink, pages, recent frames and the current block lie in that order and next to each other."""
+    batch, exact = 40, 0
+    plan = planner.recall(batch, None, None, torch.full((batch,), pages))
+    for sample in range(batch):
+        for block in range(1, CLEAN // BLOCK):
+            frames = seen(plan, sample, block)
+            memory = sorted(frame for frame in frames if frame < MEMORY)
+            recent = sorted(frame for frame in frames if frame >= MEMORY)
+            shown = [frame for frame in memory if frame >= SINK]
+            assert len(shown) == PAGE * pages
+            assert shown == list(range(MEMORY - PAGE * pages, MEMORY))
+            sink = [frame for frame in memory if frame < SINK]
+            assert sink in ([], [0, 1, 2])
+            # Recent frames end right before the current block and are no more than the budget leaves.
+            assert recent == list(range(MEMORY + BLOCK * block - len(recent), MEMORY + BLOCK * block))
+            assert len(recent) <= BUDGET - SINK - PAGE * pages
+            slots = plan.position[sample]
+            assert slots[memory].tolist() == list(range(len(memory)))
+            assert (slots[recent].diff() == 1).all()
+            current = slots[noisy(block)]
+            if recent:
+                assert current[0] == slots[recent[-1]] + 1
+                assert slots[recent[0]] >= len(memory)
+                exact += int(slots[recent[0]] == len(memory))
+    assert exact > batch
+
+
+def test_recall_shows_the_first_scene_again_and_pages_as_told(planner: Planner) -> None:
+    right = torch.tensor([[True, False, True], [True, True, True]]).repeat(10, 1)
+    plan = planner.recall(20, torch.full((20,), 2), right, torch.full((20,), PAGES))
+    names = clip_names(plan.source)
+    assert (names[:, MEMORY : MEMORY + 6] == 1).all()
+    assert (names[:, MEMORY + 6 : MEMORY + CLEAN] == 2).all()
+    shown = names[:, SINK:MEMORY].unflatten(1, (PAGES, PAGE))
+    assert (shown == shown[..., :1]).all()
+    assert ((shown[..., 0] == 0) == right).all()
+    starts = plan.source[1::2, SINK:MEMORY:PAGE]
+    assert (starts.diff(dim=1) >= 0).all(), "pages of one scene are in the order of time"
+
+
+def test_no_noisy_frame_is_seen_from_outside_its_block(planner: Planner) -> None:
+    plan = planner.draw(60, MEMORY_MIXTURE)
+    blocks = torch.arange(MEMORY_LAYOUT.frames) // BLOCK
+    outside = plan.visible & (blocks[:, None] != blocks)
+    leaks = outside & plan.noisy[:, None, :]
+    assert not leaks.any()
+    assert plan.visible.diagonal(dim1=1, dim2=2).all()
+    noisy_blocks = plan.noisy.unflatten(1, (-1, BLOCK))
+    assert (noisy_blocks == noisy_blocks[..., :1]).all()
+    kinds = {bool(row.all()) for row in plan.noisy}
+    assert kinds == {True, False}
+
+
+def test_a_layout_without_memory_never_recalls() -> None:
+    planner = Planner(_Pool(), SCENES_LAYOUT, torch.Generator().manual_seed(1))
+    plan = planner.draw(12, MEMORY_MIXTURE)
+    assert plan.source.shape == (12, SCENES_LAYOUT.frames)
+
+
+def test_noise_levels() -> None:
+    generator = torch.Generator().manual_seed(3)
+    levels = noise.target_levels(400, 4, generator)
+    assert levels.min() >= 0
+    assert levels.max() <= 1
+    for step in noise.STEPS[:4]:
+        assert (levels == step).float().mean() > 0.03
+    context = noise.context_levels(400, MEMORY_LAYOUT, generator)
+    assert context.shape == (400, (MEMORY + CLEAN) // BLOCK)
+    assert context.max() <= noise.CONTEXT_NOISE
+    assert 0.2 < (context[:, 0] == 0).float().mean() < 0.5
+    clean, drawn = torch.randn(2, 3, 1, 2, 2), torch.randn(2, 3, 1, 2, 2)
+    mixed = noise.mix(clean, drawn, torch.tensor([[0.25], [1.0]]))
+    torch.testing.assert_close(mixed[0], 0.75 * clean[0] + 0.25 * drawn[0])
+    torch.testing.assert_close(mixed[1], drawn[1])
+
+
+def test_orthogonalise_makes_singular_values_one() -> None:
+    matrices = torch.randn(3, 20, 12) * torch.tensor([0.01, 1.0, 50.0])[:, None, None]
+    values = torch.linalg.svdvals(orthogonalise(matrices).float())
+    assert values.min() > 0.5
+    assert values.max() < 1.4
+
+
+def test_muon_goes_downhill_and_stacks_equal_shapes() -> None:
+    weights = [nn.Parameter(torch.randn(6, 10)) for _ in range(3)] + [nn.Parameter(torch.randn(10, 4))]
+    targets = [torch.randn_like(weight) for weight in weights]
+    muon = Muon(weights, weight_decay=0.0)
+
+    def loss() -> Tensor:
+        return torch.stack([(w - t).square().mean() for w, t in zip(weights, targets, strict=True)]).sum()
+
+    before = float(loss().detach())
+    for _ in range(150):
+        for weight in weights:
+            weight.grad = None
+        loss().backward()
+        muon.step(0.1)
+    assert float(loss().detach()) < 0.2 * before
+    with pytest.raises(ValueError, match="matrices"):
+        Muon([nn.Parameter(torch.zeros(3))])
+
+
+def test_checkpoints_in_parts(tmp_path: Path) -> None:
+    weights = {
+        "a.weight": torch.randn(40, 30),
+        "b.weight": torch.randn(50, 3),
+        "b.bias": torch.randn(7) * 1e6,
+    }
+    weights["count"] = torch.tensor(3)
+    save_weights(tmp_path, "model", weights, part_bytes=2000)
+    assert len(weight_files(tmp_path, "model")) == 2
+    loaded = load_weights(tmp_path, "model")
+    assert loaded.keys() == weights.keys()
+    torch.testing.assert_close(loaded["a.weight"], weights["a.weight"].half().float(), rtol=0, atol=0)
+    torch.testing.assert_close(loaded["b.bias"], weights["b.bias"], rtol=0, atol=0)
+    assert loaded["count"] == 3
+    save_weights(tmp_path, "model", weights)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+    assert read_weights(tmp_path).keys() == weights.keys()
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e6])
+def test_a_checkpoint_that_is_not_finite_is_refused_and_the_old_one_kept(tmp_path: Path, bad: float) -> None:
+    save_weights(tmp_path, "model", {"w": torch.ones(2, 2)})
+    with pytest.raises(ValueError, match="'w'"):
+        save_weights(tmp_path, "model", {"w": torch.tensor([[1.0, bad]])})
+    assert load_weights(tmp_path, "model")["w"].sum() == 4
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_sequence_attention_is_masked_attention_of_rotated_keys() -> None:
+    """Against explicit softmax over the visible frames only."""
+    frames, grid, heads, width = 3, (2, 2), 2, 12
+    tokens = grid[0] * grid[1]
+    visible = torch.tensor([[[1, 0, 0], [1, 1, 0], [0, 1, 1]]]).bool()
+    attention = sequence_attention(torch.tensor([[4, 0, 7]]), visible, width, grid)
+    q, k, v = torch.randn(3, 1, frames * tokens, heads, width, dtype=torch.float64)
+    out = masked_attention(q, k, v, attention.mask)
+    for frame in range(frames):
+        rows = slice(frame * tokens, (frame + 1) * tokens)
+        keys = torch.cat([torch.arange(tokens) + tokens * f for f in range(frames) if visible[0, frame, f]])
+        scores = torch.einsum("qhd,khd->hqk", q[0, rows], k[0, keys]) / width**0.5
+        expected = torch.einsum("hqk,khd->qhd", scores.softmax(-1), v[0, keys])
+        torch.testing.assert_close(out[0, rows], expected)
+
+
+def test_a_new_transformer_predicts_nothing() -> None:
+    model = new_transformer(CPU, 1)
+    attention = sequence_attention(torch.arange(2)[None], torch.ones(1, 2, 2).bool(), 64, (1, 2))
+    text = model.text_keys_values(torch.randn(1, 5, 384))
+    out = model.predict(
+        torch.randn(1, 2, 16, 2, 4), torch.rand(1, 2) * 1000, text, attention, torch.zeros(2).long()
+    )
+    assert out.abs().max() == 0
+
+
+def test_clock_counts_steps_and_resumes() -> None:
+    clock = StageClock("toy", 0, Group(0, 1, CPU), steps=4)
+    assert [clock.progress() for _ in range(6)] == [0, 0.25, 0.5, 0.75, 1, 1]
+    clock.close()
+    timed = StageClock("timed", 1e9, Group(0, 1, CPU), done=0.5)
+    shares = [timed.progress() for _ in range(25)]
+    assert shares == sorted(shares)
+    assert 0.5 <= shares[0] <= shares[-1] < 0.51
+    timed.close()
+    spent = StageClock("spent", 1e-9, Group(0, 1, CPU))
+    spent.progress()
+    assert spent.progress() <= 1
+    while spent.progress() < 1:
+        assert spent.step < 30
+    spent.close()
+
+
+TWO_PROCESSES = """
+import json, sys
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from worldattention.core.pocket.training.distributed import run_processes
+
+
+def work(folder, group):
+    weight = torch.nn.Parameter(torch.zeros(3, 2))
+    weight.grad = torch.full((3, 2), float(group.rank + 1))
+    group.average_gradients([weight])
+    shared = torch.full((2, 4), float(group.rank)).T  # not contiguous
+    group.share([shared])
+    result = {"gradient": weight.grad.tolist(), "shared": shared.tolist(), "agreed": group.agree(10.0 + group.rank)}
+    Path(folder, f"{group.rank}.json").write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+    run_processes(partial(work, sys.argv[1]), "cpu", 2)
+"""
+
+
+def test_two_processes_average_share_and_agree(tmp_path: Path) -> None:
+    script = tmp_path / "two.py"
+    script.write_text(TWO_PROCESSES)
+    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=110, env=_python_path())
+    for rank in range(2):
+        result = json.loads((tmp_path / f"{rank}.json").read_text())
+        assert result == {"gradient": [[1.5, 1.5]] * 3, "shared": [[0.0, 0.0]] * 4, "agreed": 10.0}
+
+
+def _python_path() -> dict[str, str]:
+    """The environment, with the folder that holds the package first."""
+    root = str(Path(worldattention.core.__path__[0]).parent.parent)
+    return os.environ | {"PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
+
+
+@pytest.fixture(scope="module")
+def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every stage, once, at toy size."""
+    folder = tmp_path_factory.mktemp("pocket")
+    threads = torch.get_num_threads()
+    train_pocket(TrainOptions(folder, device="cpu", toy=True))
+    torch.set_num_threads(threads)
+    return folder
+
+
+def test_every_stage_runs_at_toy_size(toy_folder: Path) -> None:
+    state = json.loads((toy_folder / "training.json").read_text())
+    assert state["done"] == list(STAGES)
+    assert state["partial"] is None
+    assert state["stages"]["refine"]["steps"] > 0
+    weights = read_weights(toy_folder / "transformer")
+    assert {"blocks.0.attn1.hsa.k_proj", "blocks.0.attn1.hsa.gate.weight"} <= weights.keys()
+    assert weights["blocks.0.attn1.to_q.weight"].dtype == torch.float16
+    assert weights["blocks.0.norm2.weight"].dtype == torch.float32
+    config = json.loads((toy_folder / "transformer" / "config.json").read_text())
+    assert config["_class_name"] == "CausalWanTransformer3DModel"
+    assert (toy_folder / "autoencoder" / "config.json").is_file()
+    assert (toy_folder / "reader.safetensors").is_file()
+    assert len(state["stages"]["hsa"]["density"]) == 1
+
+
+def test_a_second_run_does_nothing_again(toy_folder: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in toy_folder.rglob("*.safetensors")}
+    train_pocket(TrainOptions(toy_folder, device="cpu", toy=True))
+    assert {path: path.stat().st_mtime_ns for path in toy_folder.rglob("*.safetensors")} == before
+
+
+def test_a_stage_without_the_one_before_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="autoencoder"):
+        train_pocket(TrainOptions(tmp_path, stages=("transformer",), device="cpu", toy=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"stages": ("polish",)}, "polish"),
+        ({"stages": ()}, "stage"),
+        ({"minutes": {"memory": -1.0}}, "minutes"),
+        ({"minutes": {"memory": float("nan")}}, "minutes"),
+        ({"scale": 0.0}, "minutes"),
+        ({"device": "tpu"}, "tpu"),
+        ({"batch": -1}, "negative"),
+    ],
+)
+def test_options_that_make_no_sense(tmp_path: Path, change: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        train_pocket(TrainOptions(tmp_path / "x", **change))
+    assert not (tmp_path / "x").exists()
+
+
+def test_training_on_a_device_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match="CUDA"):
+        train_pocket(TrainOptions(tmp_path / "x", device="cuda"))
+    assert not (tmp_path / "x").exists()
