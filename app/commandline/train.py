@@ -1,0 +1,68 @@
+"""`worldattention train pocket`: the pocket world from nothing, stage by stage."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from worldattention.app.commandline import console
+from worldattention.app.commandline.options import Options, positive_number, whole
+from worldattention.core.errors import UserError
+
+HELP = "train the pocket world from nothing"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of this command."""
+    add = parser.add_argument
+    add("what", choices=["pocket"], metavar="pocket", help="what to train")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="gets checkpoints; becomes a model folder")
+    add("--stages", metavar="A,B", help="only these stages, with commas (default: all, in their order)")
+    add(
+        "--minutes",
+        metavar="STAGE=M,...",
+        help="minutes of single stages (defaults: what the shipped weights got)",
+    )
+    add("--scale", type=positive_number, default=1.0, metavar="X", help="X times the minutes of every stage")
+    add("--processes", type=whole, default=0, metavar="N", help="GPUs to use (default: all)")
+    add("--batch", type=whole, default=0, metavar="N", help="samples a step and process (default: by stage)")
+    add("--toy", action="store_true", help="every stage for a few steps at a tiny size, to try the recipe")
+    add("--fresh", action="store_true", help="do stages again that are done (default: resume)")
+
+
+def run(arguments: argparse.Namespace, options: Options) -> int:
+    """Trains. Raises UserError; interrupted, it can be resumed with the same command."""
+    from worldattention.core.pocket.training.options import STAGES, TrainOptions
+    from worldattention.core.pocket.training.recipe import train_pocket
+
+    stages = STAGES if arguments.stages is None else tuple(arguments.stages.split(","))
+    train_pocket(
+        TrainOptions(
+            folder=arguments.out,
+            stages=stages,
+            minutes=_minutes(arguments.minutes),
+            scale=arguments.scale,
+            device=options.device,
+            processes=arguments.processes,
+            toy=arguments.toy,
+            resume=not arguments.fresh,
+            seed=options.seed or 0,
+            batch=arguments.batch,
+        )
+    )
+    console.say(f"Trained {', '.join(stages)} in {arguments.out}: try it with --model {arguments.out}.")
+    if options.json:
+        console.say_json({"folder": str(arguments.out), "stages": list(stages)})
+    return 0
+
+
+def _minutes(text: str | None) -> dict[str, float]:
+    """'autoencoder=4,hsa=1.5' -> a number a stage. Raises UserError."""
+    result = {}
+    for part in text.split(",") if text else ():
+        stage, _, amount = part.partition("=")
+        try:
+            result[stage] = float(amount)
+        except ValueError:
+            raise UserError(f"--minutes takes STAGE=NUMBER with commas, not '{part}'.") from None
+    return result
