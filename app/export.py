@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from worldattention.app.playback import Frames, Reel
+from worldattention.app.reel import Frames, Reel
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import FPS
 from worldattention.core.recorder import video_writer

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxLayout, QWidget
 
@@ -53,8 +53,6 @@ class Setup:
 
 class MainWindow(QMainWindow):
     """See DESIGN 6. Everything that the user does ends in a method of the world or of the timeline's model."""
-
-    closed = Signal()
 
     def __init__(self, setup: Setup) -> None:
         super().__init__()
@@ -355,4 +353,3 @@ class MainWindow(QMainWindow):
             application.removeEventFilter(self)
         self.world_ended = self.world.close()
         event.accept()
-        self.closed.emit()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
-from worldattention.app.playback import Frames
 from worldattention.app.prompt_box import Memory
+from worldattention.app.reel import Frames
 from worldattention.app.timeline.model import Arc, TimelineModel
 from worldattention.app.viewport import to_image
 from worldattention.core.telemetry import BlockTelemetry

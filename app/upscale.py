@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from worldattention.app.playback import Frames
+from worldattention.app.reel import Frames
 
 Samples = npt.NDArray[np.int16]
 

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app import icons, theme
-from worldattention.app.playback import Frames
+from worldattention.app.reel import Frames
 from worldattention.app.upscale import double
 
 DOUBLED_FROM = 1.5

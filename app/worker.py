@@ -41,7 +41,7 @@ from worldattention.app.messages import (
     SetRunning,
     SetTimeline,
 )
-from worldattention.app.playback import Frames, Reel
+from worldattention.app.reel import Frames, Reel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.recorder import Recording
@@ -121,7 +121,7 @@ class Worker:
         self._export_cancel.set()
 
     def take(self) -> list[Message]:
-        """All messages since the last call, in order; of loading and export progress only the newest matters."""
+        """All messages since the last call, in order."""
         with self._wake:
             messages = list(self._outbox)
             self._outbox.clear()
@@ -220,20 +220,18 @@ class Worker:
     def _restart(self, command: Restart) -> None:
         self._epoch = command.epoch
         self._timeline = command.timeline
+        self._config = command.config
         self._said.clear()
         self._reel.clear(self._epoch)
         with self._wake:
             self._played = 0
         if self._failed:
-            self._close_engine()
-            self._config = command.config
+            self._close_engine()  # the next turn loads anew
             self._failed = False
-            return  # loads anew in the next turn
-        if self._session is not None and self._engine is not None:
+        elif self._session is not None and self._engine is not None:
             self._session.timeline = command.timeline
             self._session.reset()
             self._engine.configure(command.config)  # after the reset: it may change what shapes the memory
-            self._config = command.config
             self._publish_ready()
 
     def _load(self) -> None:

@@ -28,7 +28,8 @@ from worldattention.app.messages import (
     SetRunning,
     SetTimeline,
 )
-from worldattention.app.playback import Playback, Reel
+from worldattention.app.playback import Playback
+from worldattention.app.reel import Reel
 from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
@@ -72,11 +73,10 @@ class World(QObject):
         self.geometry: Geometry = POCKET_GEOMETRY
         self.telemetry: deque[BlockTelemetry] = deque(maxlen=TELEMETRY_BLOCKS)
         self.blocks = 0  # made in this world
-        self.config = config
         self.state = "loading"  # loading | ready | failed
         self._epoch = 0
         self._says: dict[int, tuple[str, float]] = {}  # waiting for their acknowledgement
-        self._configures: dict[int, tuple[EngineConfig, ProjectSettings]] = {}
+        self._configures: dict[int, ProjectSettings] = {}
         self._recordings: set[int] = set()  # waiting for their acknowledgement
         self._unseen: list[tuple[int, float]] = []  # frame from which a prompt shows, moment of Enter
         self._last_said = 0
@@ -112,7 +112,7 @@ class World(QObject):
     def configure(self, config: EngineConfig, settings: ProjectSettings) -> None:
         """Settings from the next block on; `configured` answers."""
         command = Configure(self._worker.new_id(), self._epoch, config)
-        self._configures[command.id] = (config, settings)
+        self._configures[command.id] = settings
         self._worker.post(command)
 
     def restart(self, timeline: Timeline, config: EngineConfig, keep_prompts: bool = True) -> None:
@@ -227,7 +227,4 @@ class World(QObject):
             if message.refused is not None:
                 self.recording_refused.emit(message.refused)
         elif message.id in self._configures:
-            config, settings = self._configures.pop(message.id)
-            if message.refused is None:
-                self.config = config
-            self.configured.emit(message, settings)
+            self.configured.emit(message, self._configures.pop(message.id))

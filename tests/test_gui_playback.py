@@ -4,7 +4,8 @@ import pytest
 
 from tests.fakes_window import picture
 from worldattention.app import playback
-from worldattention.app.playback import Playback, Reel
+from worldattention.app.playback import Playback
+from worldattention.app.reel import Reel
 
 
 class HandClock:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes_window import FakeSession, Script, opener, picture
 from worldattention.app import messages as m
-from worldattention.app.playback import Reel
+from worldattention.app.reel import Reel
 from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig, with_choices
 from worldattention.core.errors import UserError

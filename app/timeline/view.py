@@ -18,10 +18,11 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from worldattention.app.texts import tip
 from worldattention.app.timeline import paint, rules
+from worldattention.app.timeline.inline_editor import InlineEditor
 from worldattention.app.timeline.layout import MARGIN, Layout, clock
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.core.errors import UserError
@@ -61,7 +62,7 @@ class TimelineView(QWidget):
         self._drag: _Drag | None = None
         self._scrubbing = False
         self._hovered: int | None = None
-        self._editor: QLineEdit | None = None
+        self._editor: InlineEditor | None = None
         self._fitted = False
         self._followed = 0.0
         self._changes = 0  # of the model, since the start
@@ -184,7 +185,7 @@ class TimelineView(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        self._close_editor(commit=True)
+        self._close_editor()
         part, hit = self.layout_now.hit(self._model.timeline, event.position())
         if part == "time":
             self._scrubbing = True
@@ -350,42 +351,22 @@ class TimelineView(QWidget):
 
     def edit_prompt(self, event: Event) -> None:
         """Opens a line editor over the event."""
-        self._close_editor(commit=True)
-        rect = self.layout_now.event_rect(event).toRect()
-        left = max(rect.left(), 4)
-        width = min(max(rect.width(), 260), self.width() - left - 4)
-        editor = QLineEdit(event.prompt, self)
-        editor.setAccessibleName("Prompt of the event")
-        editor.setGeometry(min(left, self.width() - width - 4), rect.top() + 4, width, rect.height() - 8)
-        editor.setProperty("event_id", event.id)
-        editor.selectAll()
-        editor.installEventFilter(self)
-        self._editor = editor
-        editor.show()
-        editor.setFocus()
+        self._close_editor()
+        box = self.layout_now.event_rect(event).toRect()
+        self._editor = InlineEditor(event.id, event.prompt, box, self)
+        self._editor.finished.connect(self._prompt_typed)
+        self._editor.show()
+        self._editor.setFocus()
 
-    def eventFilter(self, watched: object, event: QEvent) -> bool:
-        if watched is self._editor and self._editor is not None:
-            if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-                # Both keys end here: passed on, Enter would open the editor anew.
-                if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter):
-                    self._close_editor(commit=event.key() != Qt.Key.Key_Escape)
-                    return True
-            elif event.type() == QEvent.Type.FocusOut:
-                self._close_editor(commit=True)
-        return False
+    def _prompt_typed(self, event_id: int, prompt: str, keep: bool) -> None:
+        self._editor = None
+        if keep:
+            self._model.reword(event_id, prompt)
+        self.setFocus()
 
-    def _close_editor(self, commit: bool) -> None:
-        editor, self._editor = self._editor, None
-        if editor is None:
-            return
-        had_focus = editor.hasFocus()
-        if commit:
-            self._model.reword(int(editor.property("event_id")), editor.text())
-        editor.hide()
-        editor.deleteLater()
-        if had_focus:
-            self.setFocus()
+    def _close_editor(self) -> None:
+        if self._editor is not None:
+            self._editor.finish(keep=True)
 
     def _world_changed(self) -> None:
         self._changes += 1
