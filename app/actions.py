@@ -29,6 +29,7 @@ SPECS: dict[str, Spec] = {
     "save": Spec("Save", ("Ctrl+S",), "save"),
     "save_as": Spec("Save as …", ("Ctrl+Shift+S",)),
     "export": Spec("Export video …", ("Ctrl+E",), "export"),
+    "telemetry": Spec("Save telemetry …"),
     "quit": Spec("Quit", ("Ctrl+Q",)),
     "undo": Spec("Undo", ("Ctrl+Z",), "undo"),
     "redo": Spec("Redo", ("Ctrl+Shift+Z", "Ctrl+Y"), "redo"),
@@ -61,7 +62,7 @@ SPECS: dict[str, Spec] = {
 }
 
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("File", ("new", "open", "Samples", "-", "save", "save_as", "-", "export", "-", "quit")),
+    ("File", ("new", "open", "Samples", "-", "save", "save_as", "-", "export", "telemetry", "-", "quit")),
     ("Edit", ("undo", "redo", "-", "add", "split", "duplicate", "delete", "-", "marker")),
     ("World", ("play", "restart", "record", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
                "second_back", "second_forward", "home", "end")),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QMainWindow, QVBoxLayout, QWidget
 
 from worldattention.app import dialogs, icons, window_state
 from worldattention.app.actions import SPECS, fill_menus, make_actions
@@ -21,9 +21,10 @@ from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.presenter import Presenter
 from worldattention.app.project_files import Present, ProjectFiles, markers_of, sample_paths
-from worldattention.app.prompt_box import PromptBox
+from worldattention.app.prompt_box import PromptBox, Understand
 from worldattention.app.recording import RecordingFlow
 from worldattention.app.status import StatusBar
+from worldattention.app.telemetry_file import save_telemetry
 from worldattention.app.timeline.dock import TimelineDock
 from worldattention.app.timeline.layout import clock
 from worldattention.app.timeline.model import TimelineModel
@@ -49,6 +50,7 @@ class Setup:
     path: Path | None = None
     state_file: Path | None = None
     cache_folder: Path | None = None
+    understand: Understand | None = None
 
 
 class MainWindow(QMainWindow):
@@ -71,7 +73,7 @@ class MainWindow(QMainWindow):
             setup.open_engine, setup.open_session, config, self.model.timeline, setup.cache_folder, self
         )
         self._build()
-        self.presenter = Presenter(self)
+        self.presenter = Presenter(self, setup.understand)
         self._connect()
         self._default_state = self.saveState(window_state.VERSION)
         if setup.state_file is not None:
@@ -142,6 +144,7 @@ class MainWindow(QMainWindow):
             "save": lambda: self.files.save(),
             "save_as": lambda: self.files.save_as(),
             "export": lambda: self.export_flow.ask(),
+            "telemetry": self._save_telemetry,
             "quit": self.close,
             "undo": self.model.undo_stack.undo,
             "redo": self.model.undo_stack.redo,
@@ -258,6 +261,16 @@ class MainWindow(QMainWindow):
 
     def _present(self) -> Present:
         return Present(self.model.timeline, self.model.markers, self.settings_bar.settings)
+
+    def _save_telemetry(self) -> None:
+        start = str((self.files.path or Path(self.files.name)).with_suffix(".jsonl"))
+        kinds = "JSON lines (*.jsonl);;Table (*.csv)"
+        chosen, _ = QFileDialog.getSaveFileName(self, "Save telemetry", start, kinds)
+        if chosen:
+            try:
+                self.notifications.tell(save_telemetry(Path(chosen), self.world.telemetry))
+            except UserError as error:
+                self.notifications.tell(str(error), ERROR)
 
     def _recover(self, folder: Path) -> None:
         for lost in take_lost(folder):

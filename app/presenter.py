@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 from worldattention.app import icons
 from worldattention.app.messages import Acknowledged, Begun, Failed, Ready
 from worldattention.app.notifications import ERROR, WARNING
-from worldattention.app.prompt_box import Memory
+from worldattention.app.prompt_box import Memory, Understand
 from worldattention.app.recalls import arcs_of, memories_of, small_picture
 from worldattention.app.timeline.layout import clock
 from worldattention.app.viewport import Overlay
@@ -28,13 +28,14 @@ SLOW_BLOCKS = 6
 class Presenter(QObject):
     """Listens to a window's world and updates the window's parts."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, understand: Understand | None) -> None:
         super().__init__(window)
         self._window = window
         self._world = window.world
         self._model = window.model
         self._good_settings = window.settings_bar.settings
         self._told_slow = False
+        self._understand = understand
         world = self._world
         world.loading.connect(self.show_loading)
         world.ready.connect(self._ready)
@@ -96,6 +97,7 @@ class Presenter(QObject):
     def _ready(self, message: Ready) -> None:
         window = self._window
         self._model.geometry = message.geometry
+        window.prompt_box.understand = self._understand  # not earlier: it may need what the engine loads
         window.status.show_device(message.device_name, message.backend)
         if self._model.timeline.events or self._world.playback.playing:
             self._world.playback.play()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
@@ -26,6 +28,8 @@ from worldattention.core.timeline import check_prompt
 HISTORY = 200
 CELL = 78
 """Pixels of a recalled page's thumbnail and its gap."""
+log = logging.getLogger(__name__)
+
 PLACEHOLDER = "Say what the world shall show, then press Enter"
 
 
@@ -94,6 +98,10 @@ class PromptEdit(QLineEdit):
             self.setText(self._history[self._at])
 
 
+Understand = Callable[[str], tuple[str, bool]]
+"""What a model makes of a text: a sentence, and whether it knows anything in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """A recalled page as a picture: where it is from, and how well it fitted."""
@@ -134,29 +142,15 @@ class MemoryStrip(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        for index, memory in enumerate(self.memories):
-            box = QRectF(index * CELL + 6, 1, 70, 32)
-            clip = QPainterPath()
-            clip.addRoundedRect(box, 5, 5)
-            painter.save()
-            painter.setClipPath(clip)
-            painter.fillRect(box, QColor(theme.RAISED))
-            if memory.picture is not None:
-                painter.drawImage(box.adjusted(0, -1.5, 0, 1.5), memory.picture)
-            if memory.score is not None:
-                label = QRectF(box.right() - 28, box.bottom() - 14, 28, 14)
-                painter.fillRect(label, theme.with_alpha(theme.WINDOW, 0.75))
-                painter.setFont(theme.font(10, QFont.Weight.DemiBold))
-                painter.setPen(QColor(theme.RECALL))
-                painter.drawText(
-                    label, Qt.AlignmentFlag.AlignCenter, f"{memory.score:z.2f}".lstrip("0") or "0"
-                )
-            painter.restore()
-            painter.setPen(QColor(theme.RECALL))
-            painter.drawPath(clip)
-        painter.end()
+        try:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            for index, memory in enumerate(self.memories):
+                _paint_memory(painter, QRectF(index * CELL + 6, 1, CELL - 8, 32), memory)
+        except Exception:  # an exception that leaves a paint event ends the process
+            log.exception("the recalled pages could not be painted")
+        finally:
+            painter.end()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if (memory := self._at(event)) is not None:
@@ -174,6 +168,26 @@ class MemoryStrip(QWidget):
         return self.memories[index] if 0 <= index < len(self.memories) else None
 
 
+def _paint_memory(painter: QPainter, box: QRectF, memory: Memory) -> None:
+    clip = QPainterPath()
+    clip.addRoundedRect(box, 5, 5)
+    painter.save()
+    painter.setClipPath(clip)
+    painter.fillRect(box, QColor(theme.RAISED))
+    if memory.picture is not None:
+        painter.drawImage(box.adjusted(0, -1.5, 0, 1.5), memory.picture)
+    if memory.score is not None:
+        label = QRectF(box.right() - 28, box.bottom() - 14, 28, 14)
+        painter.fillRect(label, theme.with_alpha(theme.WINDOW, 0.75))
+        painter.setFont(theme.font(10, QFont.Weight.DemiBold))
+        painter.setPen(QColor(theme.RECALL))
+        score = f"{memory.score:z.2f}".lstrip("0") or "0"
+        painter.drawText(label, Qt.AlignmentFlag.AlignCenter, score)
+    painter.restore()
+    painter.setPen(QColor(theme.RECALL))
+    painter.drawPath(clip)
+
+
 class PromptBox(QWidget):
     """The prompt line, its button, and a line that answers."""
 
@@ -188,7 +202,8 @@ class PromptBox(QWidget):
         self.edit.said.connect(self._say)
         self.edit.put.connect(self._put)
         self.edit.left.connect(self.left)
-        self.edit.textEdited.connect(lambda _text: self._refuse(""))
+        self.edit.textEdited.connect(self._typed)
+        self.understand: Understand | None = None
         self._send = QPushButton("Enter")
         self._send.setIcon(icons.icon("send", theme.ON_ACCENT))
         self._send.setProperty("primary", True)
@@ -275,6 +290,14 @@ class PromptBox(QWidget):
             self._refuse(str(error))
             return None
         return prompt
+
+    def _typed(self, text: str) -> None:
+        self._refuse("")
+        if not text.strip() or self.understand is None:
+            self.hint()
+            return
+        sentence, known = self.understand(text)
+        self._show_answer(sentence, theme.MUTED if known else theme.WARNING)
 
     def _refuse(self, sentence: str) -> None:
         refused = bool(sentence)

@@ -113,7 +113,27 @@ def make_setup(project_path: Path | None, options: Options, remember: bool) -> S
         path=project_path,
         state_file=state_file,
         cache_folder=Path(user_cache_path(APP_NAME)),
+        understand=understand_pocket if options.model == "pocket" else None,
     )
+
+
+def understand_pocket(text: str) -> tuple[str, bool]:
+    """What the pocket world makes of a prompt, in words, and whether it knows anything in it.
+
+    It knows few words; whoever types others shall see it before they wonder at the picture.
+    """
+    from worldattention.core.pocket.grammar import parse  # torch comes with it: not before the engine
+
+    understood = parse(text)
+    named = understood.named
+    if not named:
+        return (
+            "The pocket world knows none of these words: try a woman in a red shirt with a kite in the city.",
+            False,
+        )
+    words = [f"{value} shirt" if name == "shirt" else value for name, value in named.items()]
+    missing = ", ".join("shirt colour" if name == "shirt" else name for name in understood.missing)
+    return f"understood: {', '.join(words)}" + (f" · left open: {missing}" if missing else ""), True
 
 
 class Screenshot:

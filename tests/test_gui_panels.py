@@ -1,5 +1,6 @@
 """Panels by their numbers: what is drawn is what the telemetry says, however long the world."""
 
+import csv
 import time
 from dataclasses import replace
 
@@ -14,9 +15,11 @@ from worldattention.app.panels.memory import MemoryPanel
 from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.plot import rgba, steps
 from worldattention.app.panels.sparsity import SparsityPanel
+from worldattention.app.telemetry_file import save_telemetry
 from worldattention.app.upscale import double
 from worldattention.core.config import EngineConfig
-from worldattention.core.telemetry import PageRecord, RecallRecord
+from worldattention.core.errors import UserError
+from worldattention.core.telemetry import PageRecord, RecallRecord, telemetry_from_json
 
 
 @pytest.fixture(scope="module")
@@ -220,3 +223,23 @@ def test_modes_without_routing_show_dashes_not_warnings(qtbot, records):
     assert panel.readout.endswith("τ – · density –")
     panel.choice.choose("Density")
     assert np.isnan(panel.plot.values).all()
+
+
+def test_telemetry_is_saved_whole_or_as_a_table(tmp_path, records):
+    assert "Saved 56 blocks" in save_telemetry(tmp_path / "한글.jsonl", records)
+    lines = (tmp_path / "한글.jsonl").read_text().splitlines()
+    again = [telemetry_from_json(line) for line in lines]
+    assert [record.block for record in again] == list(range(56))
+    assert again[30].recall == records[30].recall
+    assert np.allclose(again[7].gini, records[7].gini, atol=1e-5)
+    save_telemetry(
+        tmp_path / "t.csv", [replace(records[0], prompt='a "quoted", comma\nand line'), *records[1:]]
+    )
+    with open(tmp_path / "t.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 56
+    assert rows[0]["prompt"] == 'a "quoted", comma\nand line'
+    assert float(rows[20]["gini"]) == pytest.approx(records[20].gini.mean(), abs=1e-4)
+    assert rows[-1]["recalled_pages"].split() == [str(p.page) for p in records[-1].pages if p.recalled]
+    with pytest.raises(UserError):
+        save_telemetry(tmp_path / "no" / "t.csv", records)

@@ -23,8 +23,10 @@ from PySide6.QtWidgets import (
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.test_recorder import decode
+from worldattention.app import messages as m
 from worldattention.app import playback, project_files, theme
 from worldattention.app.main_window import MainWindow, Setup
+from worldattention.app.window_run import understand_pocket
 from worldattention.core import recorder
 from worldattention.core.errors import UserError
 from worldattention.core.project import Project, load_project, save_project
@@ -685,3 +687,19 @@ def test_markers_live_in_the_project_and_foreign_ones_do_no_harm(window, qtbot, 
         assert set(one.model.markers) <= {1.0}
         assert not one.isWindowModified()
         assert one.files.project.extra == {"markers": odd}
+
+
+def test_the_prompt_box_says_what_the_pocket_world_understands(window, qtbot):
+    one = window()
+    one.presenter._understand = understand_pocket
+    blocks(qtbot, one, 1)
+    one.world.ready.emit(m.Ready(0, one.world.geometry, "cpu", "x", 0, 0.0))
+    edit = one.prompt_box.edit
+    QTest.keyClicks(edit, "She flies a kite in the city at night")
+    assert one.prompt_box.answer == "understood: woman, kite, city, night · left open: shirt colour, weather"
+    edit.clear()
+    QTest.keyClicks(edit, "a dragon over Tokyo")
+    assert one.prompt_box.answer.startswith("The pocket world knows none of these words")
+    edit.selectAll()
+    QTest.keyClick(edit, Qt.Key.Key_Delete)
+    assert one.prompt_box.answer.startswith("Enter changes the world")
