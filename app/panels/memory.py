@@ -84,7 +84,7 @@ class TierBars(QWidget):
         painter.drawRoundedRect(bar, 2, 2)
         share = min(tier.used_bytes / tier.quota_bytes, 1.0) if tier.quota_bytes else 0.0
         if share > 0:
-            painter.setBrush(QColor(theme.WARNING) if share > 0.95 else colour)
+            painter.setBrush(QColor(theme.WARNING) if tier.drops else colour)  # full is normal, dropping is not
             painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(5.0, bar.width() * share), 4), 2, 2)
 
 
@@ -146,7 +146,7 @@ class MemoryPanel(PanelDock):
         self.plot.setRange(QRectF(blocks[0], 0, max(24.0, float(blocks[-1] - blocks[0])), top), padding=0)
         last = int(blocks[0] + max(24.0, blocks[-1] - blocks[0]))
         self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), "block")
-        self.plot.set_ticks("left", steps(0, int(top), 3), "MB", first="{at:g} {unit}")
+        self.plot.set_ticks("left", steps(0, int(0.94 * top), 3), "MB", first="{at:g} {unit}")
         hits = sum(tier.hits for tier in record.tiers)
         misses = sum(tier.misses for tier in record.tiers)
         total = sum(tier.used_bytes for tier in record.tiers)

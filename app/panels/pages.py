@@ -88,7 +88,7 @@ class PagesPanel(PanelDock):
         self._draw_runs(left)
         self.plot.setRange(QRectF(left - strip * 1.25, -0.5, shown + strip * 1.25, max(pages, 4)), padding=0)
         self.plot.set_ticks("bottom", steps(history.first_block, history.first_block + shown - 1, 8), "block")
-        self.plot.set_ticks("left", steps(0, max(pages, 4) - 1, 5), "page")
+        self.plot.set_ticks("left", steps(0, max(int(0.97 * pages), 4) - 1, 5), "page")
         self._hovered("")
 
     def _draw_strip(self, left: float, width: float, pages: int) -> None:
