@@ -70,3 +70,12 @@ def test_nonsense_is_answered_in_a_sentence(
     assert "Traceback" not in error
     assert len(error.strip().splitlines()) == 1
     assert asked == []
+
+
+def test_a_stop_says_that_the_work_is_kept(monkeypatch, tmp_path, capsys):
+    def stopped(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("worldattention.core.pocket.training.recipe.train_pocket", stopped)
+    assert main(["train", "pocket", "--out", str(tmp_path)]) == 1
+    assert "goes on from there" in capsys.readouterr().err

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from worldattention.app.commandline import console
-from worldattention.app.commandline.options import Options, positive_number, whole
-from worldattention.core.errors import UserError
+from worldattention.app.commandline.options import Options, positive_number, set_up_logging, whole
+from worldattention.core.errors import Cancelled, UserError
 
 HELP = "train the pocket world from nothing"
 
@@ -31,25 +31,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
-    """Trains. Raises UserError; interrupted, it can be resumed with the same command."""
+    """Trains. Raises UserError, or Cancelled: what is done stays, and the same command goes on."""
     from worldattention.core.pocket.training.options import STAGES, TrainOptions
     from worldattention.core.pocket.training.recipe import train_pocket
 
     stages = STAGES if arguments.stages is None else tuple(arguments.stages.split(","))
-    train_pocket(
-        TrainOptions(
-            folder=arguments.out,
-            stages=stages,
-            minutes=_minutes(arguments.minutes),
-            scale=arguments.scale,
-            device=options.device,
-            processes=arguments.processes,
-            toy=arguments.toy,
-            resume=not arguments.fresh,
-            seed=options.seed or 0,
-            batch=arguments.batch,
+    set_up_logging(options.debug, chatty=True)
+    try:
+        train_pocket(
+            TrainOptions(
+                folder=arguments.out,
+                stages=stages,
+                minutes=_minutes(arguments.minutes),
+                scale=arguments.scale,
+                device=options.device,
+                processes=arguments.processes,
+                toy=arguments.toy,
+                resume=not arguments.fresh,
+                seed=options.seed or 0,
+                batch=arguments.batch,
+            )
         )
-    )
+    except KeyboardInterrupt as error:
+        raise Cancelled(
+            f"Stopped, as you asked; what is done stays in '{arguments.out}', and the same command goes on from there."
+        ) from error
     console.say(f"Trained {', '.join(stages)} in {arguments.out}: try it with --model {arguments.out}.")
     if options.json:
         console.say_json({"folder": str(arguments.out), "stages": list(stages)})
