@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from worldattention.core.pocket.grammar import parse
 from worldattention.core.project import load_project, project_to_json
 from worldattention.core.render import RenderJob
 
@@ -24,6 +25,25 @@ def test_each_is_sound_and_canonical(path):
     assert project.settings.retrieval == "hkv"
     starts = [event.start for event in project.timeline.events]
     assert starts == [0.0, *(event.end for event in project.timeline.events[:-1])]  # no holes
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_the_pocket_world_knows_what_every_prompt_asks_for(path):
+    for event in load_project(path).timeline.events:
+        assert set(parse(event.prompt).missing) <= {"time", "weather"}, (
+            event.prompt
+        )  # day and clear may go without saying
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_each_longer_sample_comes_back_to_a_scene_in_other_words(path):
+    prompts = [event.prompt for event in load_project(path).timeline.events]
+    if len(prompts) > 2:
+        first, last = (parse(prompt) for prompt in (prompts[0], prompts[-1]))
+        again = next(index for index, prompt in enumerate(prompts[:-1]) if parse(prompt) == last)
+        assert prompts[again] != prompts[-1]
+        assert len(prompts) - 1 - again >= 2, "the scene never left"
+        assert first.place is not None
 
 
 def test_red_ball_returns_in_other_words_after_a_minute():

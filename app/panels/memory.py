@@ -84,7 +84,9 @@ class TierBars(QWidget):
         painter.drawRoundedRect(bar, 2, 2)
         share = min(tier.used_bytes / tier.quota_bytes, 1.0) if tier.quota_bytes else 0.0
         if share > 0:
-            painter.setBrush(QColor(theme.WARNING) if tier.drops else colour)  # full is normal, dropping is not
+            painter.setBrush(
+                QColor(theme.WARNING) if tier.drops else colour
+            )  # full is normal, dropping is not
             painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(5.0, bar.width() * share), 4), 2, 2)
 
 
