@@ -156,8 +156,10 @@ def test_headless_commands_do_not_import_qt(model, tmp_path):
         "import sys\nfrom worldattention.app.cli import main\n"
         "from worldattention.core import doctor\n"
         "main(['doctor', '--model', sys.argv[1]])\n"
-        "from worldattention.app.commandline import doctor, render\n"
+        "from worldattention.app.commandline import bench, doctor, eval, load, render, train\n"
         "from worldattention.core import loading, render, session\n"
+        "from worldattention.core.evaluation import attention_samples, pocket_reader, recall\n"
+        "from worldattention.core.pocket.training import recipe\n"
         "found = {name.partition('.')[0] for name in sys.modules} & {'PySide6', 'shiboken6', 'pyqtgraph'}\n"
         "sys.exit(str(found) if found else 0)\n"
     )
