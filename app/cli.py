@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Idle threads of torch's CPU pool spin only briefly, then sleep. Sleeping at once costs a third of the speed
     # (a pass is hundreds of short parallel regions); spinning for long takes the core from the video encoder,
     # the window, or the thread that everybody waits for.
-    os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+    os.environ.setdefault("GOMP_SPINCOUNT", "5000")
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
