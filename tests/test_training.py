@@ -4,16 +4,20 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+import worldattention.assets
 import worldattention.core
 from worldattention.core.errors import UserError
 from worldattention.core.models.checkpoint import read_weights
+from worldattention.core.models.vae import PocketAutoencoder
 from worldattention.core.pocket.training import noise
+from worldattention.core.pocket.training.autoencoder import ClipSource, measure_quality
 from worldattention.core.pocket.training.checkpoint import load_weights, save_weights, weight_files
 from worldattention.core.pocket.training.clock import StageClock
 from worldattention.core.pocket.training.data import CLIPS, ClipTable, LatentPool
@@ -26,6 +30,7 @@ from worldattention.core.pocket.training.distributed import Group
 from worldattention.core.pocket.training.muon import Muon, orthogonalise
 from worldattention.core.pocket.training.options import STAGES, TrainOptions
 from worldattention.core.pocket.training.recipe import train_pocket
+from worldattention.core.pocket.training.session import Session
 from worldattention.core.pocket.training.windows import (
     BLOCK,
     BUDGET,
@@ -334,6 +339,7 @@ def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.timeout(300)
 def test_every_stage_runs_at_toy_size(toy_folder: Path) -> None:
     state = json.loads((toy_folder / "training.json").read_text())
     assert state["done"] == list(STAGES)
@@ -354,6 +360,40 @@ def test_a_second_run_does_nothing_again(toy_folder: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in toy_folder.rglob("*.safetensors")}
     train_pocket(TrainOptions(toy_folder, device="cpu", toy=True))
     assert {path: path.stat().st_mtime_ns for path in toy_folder.rglob("*.safetensors")} == before
+
+
+def test_an_interrupted_stage_goes_on_where_it_was(tmp_path: Path) -> None:
+    state = {"done": ["text-pack"], "partial": {"stage": "memory", "progress": 0.625}, "stages": {}}
+    (tmp_path / "training.json").write_text(json.dumps(state))
+    options = TrainOptions(tmp_path, device="cpu", minutes={"memory": 1e6})
+    session = Session(options, Group(0, 1, CPU))
+    assert session.is_done("text-pack")
+    assert not session.is_done("memory")
+    for stage, share in (("memory", 0.625), ("refine", 0.0)):
+        clock = session.clock(stage)
+        assert clock.progress() == pytest.approx(share, abs=1e-6)
+        clock.close()
+    fresh = Session(replace(options, resume=False), Group(0, 1, CPU))
+    assert not fresh.is_done("text-pack")
+
+
+def test_shipped_weights_are_whole_and_small() -> None:
+    folder = Path(worldattention.assets.__path__[0]) / "pocket"
+    sizes = [path.stat().st_size for path in folder.rglob("*.safetensors")]
+    assert max(sizes) < 16 << 20
+    assert sum(sizes) < 46 << 20
+    weights = read_weights(folder / "transformer")
+    assert {f"blocks.{layer}.attn1.hsa.k_proj" for layer in range(8)} <= weights.keys()
+
+
+def test_the_shipped_autoencoder_reconstructs_the_world() -> None:
+    model = PocketAutoencoder().eval()
+    folder = Path(worldattention.assets.__path__[0]) / "pocket" / "autoencoder"
+    model.load_state_dict(load_weights(folder, "model"))
+    clips = ClipSource(2, 2, 1, torch.Generator().manual_seed(int(torch.randint(1 << 30, ()))))
+    quality = measure_quality(model, clips, 1)
+    assert quality.psnr > 26
+    assert 0.8 < quality.latent_std < 1.25
 
 
 def test_a_stage_without_the_one_before_it_says_so(tmp_path: Path) -> None:

@@ -59,12 +59,12 @@ def generate(
     return latents[:, layout.memory : layout.noisy_from]
 
 
-def from_text(model: SequenceTransformer, source: Source, layout: Layout) -> Preview:
-    """One shot a sample, from nothing."""
+def from_text(model: SequenceTransformer, source: Source, layout: Layout, start: int = 0) -> Preview:
+    """One shot a sample, from nothing, or from true blocks before `start`."""
     planner = source.planner(layout)
     history = torch.zeros(source.batch, dtype=torch.long, device=source.generator.device)
     batch = read_batch(source.pool, planner.continued(source.batch, history), source.generator, 0.0)
-    return _preview(model, batch, source, layout, 0)
+    return _preview(model, batch, source, layout, start)
 
 
 def returning(model: SequenceTransformer, source: Source, layout: Layout, right: bool) -> Preview:

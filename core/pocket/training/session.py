@@ -34,7 +34,6 @@ class Sizes:
     """Sizes of a run: the real ones, or a toy's."""
 
     layers: int = 8
-    latent_crop: tuple[int, int] = (16, 32)
     picture_crop: tuple[int, int] = (128, 256)
     episodes: int = 2048
     chunk: int = 32
@@ -52,11 +51,12 @@ class Sizes:
     @property
     def frame_tokens(self) -> int:
         """Tokens of a latent frame."""
-        return self.latent_crop[0] * self.latent_crop[1] // 4
+        height, width = self.picture_crop
+        return height * width // 256
 
 
 TOY = Sizes(
-    layers=1, latent_crop=(8, 8), picture_crop=(32, 64), episodes=1, chunk=1, hold=16, renew=0, autoencoder_batch=1,
+    layers=1, picture_crop=(32, 64), episodes=1, chunk=1, hold=16, renew=0, autoencoder_batch=1,
     autoencoder_latents=2, build_ahead=2, reader_batch=2, scene_batch=2, memory_batch=2, toy_steps=2,
     text_rows=16,
 )  # fmt: skip
@@ -198,9 +198,8 @@ class Session:
     @torch.no_grad()
     def _encode(self, frames: Tensor) -> Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            latents = self.autoencoder.encode(frames)
-        height, width = self.sizes.latent_crop
-        return latents[..., :height, :width]
+            height, width = self.sizes.picture_crop
+            return self.autoencoder.encode(frames[:, :, :height, :width])
 
     def _check_latents(self, latents: Tensor) -> None:
         spread = float(latents[:64].float().std())

@@ -167,10 +167,12 @@ def look(
     session: Session, stage: str, model: SequenceTransformer, source: Source, layout: Layout
 ) -> dict[str, Any]:
     """Sheets of what the model makes, beside the checkpoints, and their figures."""
-    shown = {"text": preview.from_text(model, source, layout)}
+    start = 3 if session.options.toy else 0
+    shown = {"text": preview.from_text(model, source, layout, start)}
     if layout.memory:
         shown["recall"] = preview.returning(model, source, layout, right=True)
-        shown["wrong_pages"] = preview.returning(model, source, layout, right=False)
+        if not session.options.toy:
+            shown["wrong_pages"] = preview.returning(model, source, layout, right=False)
     figures: dict[str, Any] = {}
 
     def decode(latents: Tensor) -> Tensor:
