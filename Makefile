@@ -25,6 +25,7 @@ $(STAMP): pyproject.toml setup.py constraints.txt
 		echo "Python 3.11 to 3.14 is needed, and $(PYTHON) is another: name one with make PYTHON=/path/to/python3"; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2> /dev/null || { \
 		echo "$(PYTHON) cannot make environments: install its venv module (on Debian: apt-get install python3-venv)"; exit 1; }
+	@echo "Making the environment in $(VENV): this takes some minutes, the first time only."
 	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test,dev]'
 	@touch $@

@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from worldattention import __version__
@@ -54,6 +55,8 @@ def _run(arguments: list[str]) -> int:
     module = _module(name or "window")
     parser = _command_parser(name) if name else _window_parser()
     module.add_arguments(parser)
+    if name is None and len(arguments) > 1 and arguments[0].isalpha() and not Path(arguments[0]).exists():
+        parser.error(f"'{arguments[0]}' is neither a command ({', '.join(COMMANDS)}) nor a project file")
     parsed = parser.parse_args(arguments[1:] if name else arguments)
     options = take_common(parsed)
     set_up_logging(options.debug)

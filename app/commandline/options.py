@@ -92,9 +92,24 @@ def common_options() -> argparse.ArgumentParser:
     add = group.add_argument
     add("--model", default="pocket", metavar="pocket|DIR", help="the world's model (default: pocket)")
     add("--device", default="auto", help="auto, cpu, cuda or cuda:N (default: auto)")
-    add("--preset", type=_one_of("preset", PRESETS), metavar="|".join(PRESETS))
-    add("--attention", type=_one_of("attention", ATTENTION_MODES), metavar="|".join(ATTENTION_MODES))
-    add("--retrieval", type=_one_of("retrieval", RETRIEVAL_POLICIES), metavar="|".join(RETRIEVAL_POLICIES))
+    add(
+        "--preset",
+        type=_one_of("preset", PRESETS),
+        metavar="|".join(PRESETS),
+        help="our window and scores, or those of the paper's authors (default: the project's, else playground)",
+    )
+    add(
+        "--attention",
+        type=_one_of("attention", ATTENTION_MODES),
+        metavar="|".join(ATTENTION_MODES),
+        help="how the window is read (default: the project's, else hsa)",
+    )
+    add(
+        "--retrieval",
+        type=_one_of("retrieval", RETRIEVAL_POLICIES),
+        metavar="|".join(RETRIEVAL_POLICIES),
+        help="which pages come back when the prompt changes (default: the project's, else hkv)",
+    )
     add("--density", type=share, metavar="D", help="share of key blocks to read, instead of the threshold")
     add("--seed", type=seed, metavar="N", help="another world of the same prompts")
     add("--dram-quota", dest="dram_quota_bytes", type=size, metavar="SIZE", help="as 2G or 500M")

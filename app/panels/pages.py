@@ -15,7 +15,7 @@ from worldattention.app.panels.plot import HeatPlot, steps
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
 SCORE, SIMILARITY = "Score", "Similarity"
-LETTERED_PAGES = 14
+LETTERED_PAGES = 9
 
 
 class PagesPanel(PanelDock):
@@ -40,7 +40,8 @@ class PagesPanel(PanelDock):
         self._letters: list[pg.TextItem] = []
         self.fill(self.plot, (self._choice,))
         self.setToolTip(
-            "Which pages of the past each block looked for, and which it took into its window (framed)."
+            "Which pages of the past each block looked for (brighter: a better match), and which it took into its "
+            "window (framed). The strip at the left tells where a page lies: L1 device, L2 DRAM, L3 disk."
         )
         self.history = PageHistory()
         self.plot.describe = self._describe
@@ -146,7 +147,9 @@ class PagesPanel(PanelDock):
         if not text and pages:
             recalled = [page.page for page in pages if page.recalled]
             scores = self.history.scores_in_force(recalled)
-            text = f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window"
+            text = (
+                f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window (framed)"
+            )
             if recalled:
                 text += ", score " + " ".join("–" if score is None else f"{score:z.2f}" for score in scores)
         self.set_readout(text)
