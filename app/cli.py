@@ -6,6 +6,7 @@ Start-up is quick because each command imports what it needs when it runs.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import logging
 import os
@@ -94,14 +95,24 @@ def _window_parser() -> argparse.ArgumentParser:
 def _failed(sentence: str, debug: bool) -> int:
     if debug:
         console.note(traceback.format_exc().rstrip())
-    console.note(f"{PROGRAM}: {sentence}")
+    console.note(f"{PROGRAM}: {_plain(sentence)}")
     return 1
+
+
+def _plain(sentence: str) -> str:
+    """Names out of files may hold line ends or escape sequences: one line that no terminal obeys."""
+    shown = "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in sentence
+    )
+    return shown if len(shown) <= 600 else shown[:599] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _explain(error: Exception) -> str:
     text = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     if isinstance(error, MemoryError) or "OutOfMemoryError" in text or "can't allocate memory" in str(error):
         return "There is not enough memory: close other programs, or choose smaller quotas."
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "The disk is full: free some space, or write elsewhere."
     if isinstance(error, ImportError):
         return f"A package is missing or broken ({text}): install WorldAttention again with pip."
     return f"Something went wrong that should not ({text}): run it again with --debug to see where."

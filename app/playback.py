@@ -49,13 +49,13 @@ class Playback(QObject):
 
     @property
     def shown_fps(self) -> float:
-        """Frames a second shown over the last two seconds; 0 before two frames."""
+        """Frames a second shown over the last two seconds, at most 16: after a wait the clock catches up."""
         now = time.perf_counter()
         recent = [moment for moment in self._shown if now - moment < 2.0]
         if len(recent) < 2:
             return 0.0
         on_time = now - recent[-1] < 2 * FRAME_MS / 1000  # else the wait for the next frame counts too
-        return (len(recent) - 1) / ((recent[-1] if on_time else now) - recent[0])
+        return min(FPS, (len(recent) - 1) / ((recent[-1] if on_time else now) - recent[0]))
 
     def play(self) -> None:
         """Starts the clock, from the last made frame when the playhead was parked beyond it."""

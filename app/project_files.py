@@ -13,14 +13,13 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from worldattention.app.dialogs import ask_save
 from worldattention.core.errors import UserError
 from worldattention.core.project import (
-    MAX_SECONDS,
     Project,
     ProjectSettings,
     load_project,
     new_project,
     save_project,
 )
-from worldattention.core.timeline import Timeline
+from worldattention.core.timeline import MAX_SECONDS, Timeline
 
 SUFFIX = ".world"
 MARKERS = "markers"

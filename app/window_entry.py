@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from worldattention.core.errors import UserError
 if TYPE_CHECKING:
     from worldattention.app.commandline.options import Options
 
+_WITHOUT_DISPLAY = ("offscreen", "minimal", "vnc")
 _RENDER = "`worldattention render PROJECT -o OUT.mp4` works without a window"
 
 
@@ -47,9 +49,12 @@ def run_window(
 def check_display() -> None:
     """Raises UserError when there is nowhere to show a window, or Qt would end the process for want of a library."""
     platform = os.environ.get("QT_QPA_PLATFORM", "")
-    if sys.platform != "linux" or platform:
+    if sys.platform != "linux" or platform in _WITHOUT_DISPLAY:
         return
-    if os.environ.get("WAYLAND_DISPLAY"):
+    if platform or os.environ.get("WAYLAND_DISPLAY"):
+        if not _qt_opens():
+            named = f"QT_QPA_PLATFORM={platform}" if platform else os.environ["WAYLAND_DISPLAY"]
+            raise UserError(f"The display ({named}) cannot be opened: name one that answers; {_RENDER}.")
         return
     display = os.environ.get("DISPLAY")
     if not display:
@@ -86,6 +91,23 @@ def _loads(library: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _qt_opens() -> bool:
+    """Whether Qt gets a display, tried in a process of its own: without one, Qt aborts the process."""
+    code = "from PySide6.QtGui import QGuiApplication; QGuiApplication([])"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def _x_server_answers() -> bool:

@@ -106,6 +106,8 @@ class Worker:
         """Queues a command. A `Restart` also cancels the block that is being made."""
         with self._wake:
             self._inbox.append(command)
+            if isinstance(command, Export):
+                self._export_cancel.clear()  # a late cancel of the export before it
             if isinstance(command, Restart):
                 self._wanted_epoch = max(self._wanted_epoch, command.epoch)
             self._wake.notify()
@@ -170,6 +172,8 @@ class Worker:
             newest = self._wanted_epoch
         for command in commands:
             if command.epoch < newest:
+                if isinstance(command, Export):
+                    self._publish(ExportDone(command.path, 0, cancelled=True))
                 self._acknowledge(command, "The world was restarted before this could take effect.")
         return [command for command in commands if command.epoch >= newest]
 
@@ -200,6 +204,8 @@ class Worker:
             self._acknowledge(command)
 
     def _say(self, command: Say) -> None:
+        if self._failed:
+            raise UserError("The world stands still: restart it, then say what it shall show.")
         if self._session is None:
             self._timeline = self._timeline.set_prompt_from(0.0, command.prompt)
             self._said.append((command.id, 0.0, command.prompt))
@@ -285,7 +291,6 @@ class Worker:
             self._publish(ExportDone(command.path, command.frames))
         finally:
             self._exporting = False
-            self._export_cancel.clear()
 
     def _record(self, command: Record) -> None:
         self._end_recording()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -89,11 +90,13 @@ def load_transformer(
     tensors = read_weights(folder)
     name = fingerprint(tensors)
     try:
-        with torch.device("meta"):
+        with warnings.catch_warnings(), torch.device("meta"):
+            warnings.simplefilter("ignore")  # of sizes that are refused just below
             transformer = CausalWanTransformer3DModel.from_config(settings)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError, AssertionError, RuntimeError, MemoryError) as error:
+        why = " ".join(str(error).split())[:120] or type(error).__name__
         raise UserError(
-            f"{folder / 'config.json'} describes no Wan transformer ({error}): use its own file."
+            f"{folder / 'config.json'} describes no Wan transformer ({why}): use its own file."
         ) from None
     hsa = _take_hsa(tensors, transformer)
     load_into(transformer, _to_fp32(tensors), "transformer")

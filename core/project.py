@@ -22,12 +22,11 @@ from worldattention.core.config import (
 )
 from worldattention.core.errors import UserError
 from worldattention.core.files import failures_told, reason, replacing
-from worldattention.core.timeline import Event, Timeline, make_timeline
+from worldattention.core.timeline import MAX_SECONDS, Event, Timeline, make_timeline
 
 FORMAT = "worldattention-project"
 FORMAT_VERSION = 1
 MAX_PROJECT_BYTES = 8 << 20
-MAX_SECONDS = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)

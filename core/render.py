@@ -14,10 +14,10 @@ import numpy as np
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.files import check_target, failures_told, replacing
 from worldattention.core.geometry import FPS, Geometry, frames_for_seconds
-from worldattention.core.project import MAX_SECONDS, Project, project_to_json
+from worldattention.core.project import Project, project_to_json
 from worldattention.core.recorder import Encoder, check_video_target, video_writer
 from worldattention.core.telemetry import BlockResult, BlockTelemetry
-from worldattention.core.timeline import Timeline
+from worldattention.core.timeline import MAX_SECONDS, Timeline
 
 _TELEMETRY = "the telemetry"
 Progress = Callable[[int, int, float], None]
@@ -50,7 +50,10 @@ class RenderJob:
         """Raises UserError when the job cannot be done; call it before loading a model."""
         check_renderable(self.project.timeline)
         if self.seconds is not None and not 0 < self.seconds <= MAX_SECONDS:
-            raise UserError(f"A video of {self.seconds} s cannot be made: give a length above 0 in seconds.")
+            raise UserError(
+                f"A video of {self.seconds:g} s cannot be made: give a length above 0 s and of at most "
+                f"{MAX_SECONDS:g} s."
+            )
         if self.frames < 1:
             raise UserError(f"The video would have no frame: make it at least {1 / FPS:.4f} s long.")
         if self.output is not None:

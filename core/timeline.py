@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from worldattention.core.errors import UserError
 
 MAX_PROMPT_CHARACTERS = 10_000
+MAX_SECONDS = 7 * 24 * 3600.0
 MIN_EVENT_SECONDS = 0.25
 
 
@@ -124,6 +125,10 @@ def make_timeline(events: Iterable[Event]) -> Timeline:
             raise UserError(f"Event {event.id} starts before 0 s: move it to 0 or later.")
         if event.end <= event.start:
             raise UserError(f"Event {event.id} ends at or before its start: give it a positive length.")
+        if event.end > MAX_SECONDS:
+            raise UserError(
+                f"Event {event.id} ends after {MAX_SECONDS / 3600:.0f} hours: let it end earlier."
+            )
         if event.id in seen:
             raise UserError(f"Two events share the id {event.id}: give each event an id of its own.")
         seen.add(event.id)

@@ -487,3 +487,14 @@ def test_undecodable_names_are_one_sentence(tmp_path):
     assert done.returncode == 1
     assert b"no such file" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_a_project_is_never_written_over(world, capsys):
+    before = world.read_bytes()
+    assert "is the project itself" in failure(capsys, ["render", world, "-o", "null", "--telemetry", world])
+    assert world.read_bytes() == before
+
+
+def test_names_from_files_cannot_command_the_terminal(tmp_path, capsys):
+    path = tmp_path / "odd\x1b[2J\nname.world"
+    assert "\x1b" not in failure(capsys, ["render", path, "-o", "null"])

@@ -215,3 +215,12 @@ def test_text_is_legible_on_its_ground():
         (theme.ON_ACCENT, theme.ACCENT, 4.5), (theme.DANGER, theme.WINDOW, 4.5), (theme.RECALL, theme.WINDOW, 4.5),
     ):  # fmt: skip
         assert contrast(text, ground) >= least, (text, ground)
+
+
+def test_a_display_that_does_not_answer_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("QT_QPA_PLATFORM", "nonsense")  # Qt itself would abort the process
+    with pytest.raises(UserError, match="cannot be opened"):
+        window_entry.check_display()
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    window_entry.check_display()

@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -292,3 +293,31 @@ def test_a_first_block_of_nine_frames_is_counted_as_such(desk):
     assert one.until(lambda x: isinstance(x, m.Begun)).locked_seconds == 9 / 16
     said = one.answer(one.post(m.Say, "later"))
     assert said.seconds == wan.block_seconds(said.block)
+
+
+def test_an_export_that_a_restart_overtakes_is_told_as_cancelled(desk):
+    hold = threading.Event()
+    one = desk(hold=hold)
+    one.post(m.SetRunning, True)
+    one.until(lambda x: isinstance(x, m.Begun))  # the worker is in a step: the export waits in its queue
+    one.post(m.Export, Path("never.mp4"), 400, "a title")
+    one.epoch = 1
+    one.post(m.Restart, ONE, EngineConfig())
+    done = one.until(lambda x: isinstance(x, m.ExportDone))
+    assert (done.cancelled, done.frames) == (True, 0)
+
+
+def test_a_late_cancel_does_not_reach_the_next_export(desk, tmp_path):
+    one = running(desk())
+    one.worker.cancel_export()  # of an export that is over
+    target = tmp_path / "x.mp4"
+    one.post(m.Export, target, 4, "a title")
+    done = one.until(lambda x: isinstance(x, m.ExportDone), seconds=30)
+    assert (done.cancelled, done.failure) == (False, None)
+    assert target.exists()
+
+
+def test_a_prompt_typed_into_a_failed_world_is_refused(desk):
+    one = running(desk(fail_at={1: UserError("Do this instead.")}))
+    one.until(lambda x: isinstance(x, m.Failed))
+    assert "restart it" in one.answer(one.post(m.Say, "hello")).refused

@@ -114,6 +114,12 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "broken config": (lambda f: (f / "transformer" / "config.json").write_text("{"), "cannot be read"),
     "list config": (lambda f: (f / "transformer" / "config.json").write_text("[]"), "no JSON object"),
     "other sizes": (_config(num_layers=3), "lack blocks.2"),
+    "negative heads": (_config(num_attention_heads=-1), "describes no Wan transformer"),
+    "no heads": (_config(num_attention_heads=0), "describes no Wan transformer"),
+    "negative head": (_config(attention_head_dim=-1), "describes no Wan transformer"),
+    "endless heads": (_config(num_attention_heads=10**9), "describes no Wan transformer"),
+    "negative channels": (_config(in_channels=-1), "describes no Wan transformer"),
+    "words for numbers": (_config(num_layers="three"), "describes no Wan transformer"),
     "foreign vae": (
         lambda f: (f / "autoencoder" / "config.json").write_text('{"_class_name": "AutoencoderKLWan"}'),
         "not supported",

@@ -12,6 +12,7 @@ from worldattention.app.commandline import console
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, seconds
+from worldattention.core.errors import UserError
 
 HELP = "render a project to a video, without a window"
 
@@ -34,6 +35,9 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     output = None if arguments.output == "null" else Path(arguments.output)
     project = load_project(arguments.project)
     job = RenderJob(project, output, arguments.seconds, arguments.telemetry)
+    log = arguments.telemetry
+    if log is not None and log.resolve() == arguments.project.resolve():
+        raise UserError(f"'{log}' is the project itself: name another file for the telemetry.")
     job.check()
     options.engine_config(project.settings)
     started = time.perf_counter()
