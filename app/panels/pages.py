@@ -148,7 +148,7 @@ class PagesPanel(PanelDock):
             recalled = [page.page for page in pages if page.recalled]
             scores = self.history.scores_in_force(recalled)
             text = (
-                f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window (framed)"
+                f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window"
             )
             if recalled:
                 text += ", score " + " ".join("–" if score is None else f"{score:z.2f}" for score in scores)
