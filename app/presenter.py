@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
 
 RATE_MS = 250
+INVITATION = (
+    "Type what you want to see, for example:\n"
+    "A woman in a yellow shirt flies a kite in the city in the morning."
+)
 SLOW_BLOCKS = 6
 """Blocks after which a machine that is too slow is told to be."""
 
@@ -71,6 +75,7 @@ class Presenter(QObject):
         window.viewport.show_frame(None)
         window.notifications.clear(ERROR)
         window.prompt_box.show_memories(())
+        window.prompt_box.hint()
         for panel in (window.sparsity, window.pages, window.memory):
             panel.clear()
 
@@ -102,7 +107,7 @@ class Presenter(QObject):
         if self._model.timeline.events or self._world.playback.playing:
             self._world.playback.play()
         else:
-            window.viewport.show_overlay(Overlay("A world that remembers", "Type what you want to see."))
+            window.viewport.show_overlay(Overlay("A world that remembers", INVITATION))
 
     def _said(self, message: Acknowledged, prompt: str) -> None:
         if message.refused is not None:

@@ -52,7 +52,8 @@ def run(
     with _faults_told(window), _signals_close(window):
         status = app.exec()
     if not window.world_ended:
-        os._exit(0)  # a native call did not come back; leaving through Python would wait for it
+        # A native call did not come back; leaving through Python would wait for it.
+        os._exit(0 if shot is None or shot.saved else 1)
     if shot is not None:
         shot.check()
     return int(status)
@@ -144,7 +145,7 @@ class Screenshot:
         self._path = path
         self._blocks = blocks
         self._failure = "The world did not get far enough in time for a screenshot."
-        self._saved = False
+        self.saved = False
         window.world.playback.moved.connect(self._look)
         window.world.failed.connect(lambda message: self._give_up(message.sentence))
         window.world.ready.connect(lambda _message: window.world.playback.play())
@@ -152,7 +153,7 @@ class Screenshot:
 
     def check(self) -> None:
         """Raises UserError when there is no picture."""
-        if not self._saved:
+        if not self.saved:
             raise UserError(self._failure)
 
     def _look(self) -> None:
@@ -164,8 +165,8 @@ class Screenshot:
         QTimer.singleShot(150, self._window, self._save)  # let everything paint itself
 
     def _save(self) -> None:
-        self._saved = self._window.grab().save(str(self._path), "PNG")
-        if not self._saved:
+        self.saved = self._window.grab().save(str(self._path), "PNG")
+        if not self.saved:
             self._failure = f"The screenshot could not be written to '{self._path}': choose another place."
         self._window.close()
 
