@@ -147,9 +147,7 @@ class PagesPanel(PanelDock):
         if not text and pages:
             recalled = [page.page for page in pages if page.recalled]
             scores = self.history.scores_in_force(recalled)
-            text = (
-                f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window"
-            )
+            text = f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window"
             if recalled:
                 text += ", score " + " ".join("–" if score is None else f"{score:z.2f}" for score in scores)
         self.set_readout(text)
