@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import Geometry
@@ -28,6 +28,47 @@ class EngineLike(Protocol):
     def backend(self) -> str: ...
     def configure(self, config: EngineConfig) -> int: ...
     def close(self) -> None: ...
+
+
+class PageLike(Protocol):
+    """A page of the bank: latent frames `first_frame` .. `first_frame + frames`."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def first_frame(self) -> int: ...
+    @property
+    def frames(self) -> int: ...
+
+
+class ChunkPreviewLike(Protocol):
+    """A chunk that a prompt would recall, with the cosine of its prompt (stage 1)."""
+
+    @property
+    def chunk(self) -> int: ...
+    @property
+    def similarity(self) -> float: ...
+    @property
+    def prompt(self) -> str: ...
+    @property
+    def pages(self) -> Sequence[PageLike]: ...
+
+
+class PreviewLike(Protocol):
+    """The chunks that a prompt would recall, best first."""
+
+    @property
+    def prompt(self) -> str: ...
+    @property
+    def chunks(self) -> Sequence[ChunkPreviewLike]: ...
+
+
+@runtime_checkable
+class ForeseeingEngine(Protocol):
+    """An engine that can say what a prompt would recall, without making anything."""
+
+    def preview(self, prompt: str) -> PreviewLike: ...
+    def prefetch(self, preview: PreviewLike) -> None: ...
 
 
 class SessionLike(Protocol):
@@ -60,6 +101,13 @@ class Say(Command):
     """A prompt typed live: it holds from the next block on."""
 
     prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Typing(Command):
+    """What stands in the prompt line, not said yet. Only the newest counts; `WouldRecall` is its answer."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +201,15 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class WouldRecall:
+    """The moments that `text` would recall if it were said now, best first."""
+
+    epoch: int
+    text: str
+    preview: PreviewLike
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A block is made; its frames are on the reel."""
 
@@ -196,4 +253,15 @@ class Recorded:
     failure: str | None = None
 
 
-Message = Loading | Ready | Acknowledged | Begun | Made | Failed | ExportProgress | ExportDone | Recorded
+Message = (
+    Loading
+    | Ready
+    | Acknowledged
+    | Begun
+    | WouldRecall
+    | Made
+    | Failed
+    | ExportProgress
+    | ExportDone
+    | Recorded
+)

@@ -1,6 +1,7 @@
 """The thread that owns device, engine and session (DESIGN 6).
 
-Contract. The window posts frozen commands and never blocks; every command is answered by one `Acknowledged`.
+Contract. The window posts frozen commands and never blocks; every command is answered by one `Acknowledged`
+(but `Typing`, of which only the newest counts, by `WouldRecall`).
 The worker publishes messages to an outbox and rings a payload-free bell; frames go to the reel. It makes a
 block only while it is running and no more than one block lies ahead of the playhead. A failure of any kind is
 published as `Failed` and leaves the thread alive for a restart. `close` cancels between two denoising steps,
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from worldattention.app.export import ExportJob, export_video
+from worldattention.app.foresight import Foresight
 from worldattention.app.messages import (
     Acknowledged,
     Begun,
@@ -40,6 +42,7 @@ from worldattention.app.messages import (
     SessionLike,
     SetRunning,
     SetTimeline,
+    Typing,
 )
 from worldattention.app.reel import Frames, Reel
 from worldattention.core.config import EngineConfig
@@ -84,6 +87,7 @@ class Worker:
         self._export_cancel = threading.Event()
         self._exporting = False
         self._recording: Recording | None = None
+        self._foresight = Foresight(self._publish)
         self._thread = threading.Thread(target=self._run, name="world", daemon=True)
 
     # The window's side.
@@ -105,7 +109,10 @@ class Worker:
     def post(self, command: Command) -> None:
         """Queues a command. A `Restart` also cancels the block that is being made."""
         with self._wake:
-            self._inbox.append(command)
+            if isinstance(command, Typing):
+                self._foresight.typed(command)
+            else:
+                self._inbox.append(command)
             if isinstance(command, Export):
                 self._export_cancel.clear()  # a late cancel of the export before it
             if isinstance(command, Restart):
@@ -154,6 +161,7 @@ class Worker:
     def _turn(self) -> None:
         for command in self._commands():
             self._obey(command)
+        self._foresight.answer(self._engine, self._epoch)
         if self._closing.is_set():
             return
         if self._session is None and not self._failed:
@@ -162,7 +170,8 @@ class Worker:
             self._step()
         else:
             with self._wake:
-                if not self._inbox and not self._closing.is_set() and not self._may_step():
+                idle = not (self._inbox or self._foresight.waiting or self._closing.is_set())
+                if idle and not self._may_step():
                     self._wake.wait(1.0)
 
     def _commands(self) -> list[Command]:
@@ -326,6 +335,7 @@ class Worker:
             self._publish(Recorded(recording.path, recording.frames, sentence))
 
     def _cancelled(self) -> bool:
+        self._foresight.answer(self._engine, self._epoch)
         stop_export = self._exporting and self._export_cancel.is_set()
         return stop_export or self._closing.is_set() or self._wanted_epoch != self._epoch
 

@@ -27,6 +27,8 @@ from worldattention.app.messages import (
     Say,
     SetRunning,
     SetTimeline,
+    Typing,
+    WouldRecall,
 )
 from worldattention.app.playback import Playback
 from worldattention.app.reel import Reel
@@ -49,6 +51,7 @@ class World(QObject):
     said = Signal(object, str)  # Acknowledged, prompt
     configured = Signal(object, object)  # Acknowledged, the settings that were asked for
     begun = Signal(object)  # Begun
+    would_recall = Signal(object)  # WouldRecall
     made = Signal(object)  # list of BlockTelemetry, newest last
     failed = Signal(object)  # Failed
     recording_refused = Signal(str)
@@ -104,6 +107,10 @@ class World(QObject):
     def say(self, prompt: str) -> int:
         """A prompt for the next block; `said` answers."""
         return self._say(prompt, time.perf_counter())
+
+    def typing(self, text: str) -> None:
+        """What stands in the prompt line; `would_recall` answers the newest."""
+        self._worker.post(Typing(self._worker.new_id(), self._epoch, text))
 
     def set_timeline(self, timeline: Timeline) -> None:
         """The edited timeline, for blocks that are not made yet."""
@@ -204,6 +211,8 @@ class World(QObject):
                 self._acknowledged(message)
             case Begun(epoch=self._epoch):
                 self.begun.emit(message)
+            case WouldRecall(epoch=self._epoch):
+                self.would_recall.emit(message)
             case Failed(epoch=self._epoch):
                 self.state = "failed"
                 self.playback.pause()

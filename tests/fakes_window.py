@@ -27,6 +27,27 @@ LAYERS, HEADS, PAGE = 8, 6, 8
 PAGE_BYTES = 6 << 20
 
 
+@dataclass(frozen=True)
+class FakePage:
+    id: int
+    first_frame: int
+    frames: int
+
+
+@dataclass(frozen=True)
+class FakeChunk:
+    chunk: int
+    similarity: float
+    prompt: str
+    pages: tuple[FakePage, ...]
+
+
+@dataclass(frozen=True)
+class FakePreview:
+    prompt: str
+    chunks: tuple[FakeChunk, ...]
+
+
 @dataclass
 class Script:
     """How the fake behaves; tests change it while it runs."""
@@ -40,6 +61,9 @@ class Script:
     steps: list[tuple[int, str]] = field(default_factory=list)
     configs: list[EngineConfig] = field(default_factory=list)
     reported_ms: float | None = None  # what telemetry says a block took
+    previews: list[str] = field(default_factory=list)  # asked for
+    prefetched: list[int] = field(default_factory=list)  # page ids
+    fail_preview: Exception | None = None
     closed: int = 0
     cancelled: int = 0
 
@@ -89,6 +113,23 @@ class FakeEngine:
         )
         self.block += 1
         return BlockResult(picture(block, prompt), telemetry)
+
+    def preview(self, prompt: str) -> FakePreview:
+        if self.script.fail_preview is not None:
+            raise self.script.fail_preview
+        self.script.previews.append(prompt)
+        words = set(prompt.lower().split())
+        chunks = []
+        for number, old in enumerate(self._chunks):
+            pages = tuple(
+                FakePage(r.page, r.first_frame, r.frames) for r in self._records if r.chunk == number
+            )
+            shared = len(words & set(old.lower().split())) / max(len(words), 1)
+            chunks.append(FakeChunk(number, shared, old, pages))
+        return FakePreview(prompt, tuple(sorted(chunks, key=lambda chunk: -chunk.similarity)))
+
+    def prefetch(self, preview: FakePreview) -> None:
+        self.script.prefetched += [page.id for chunk in preview.chunks for page in chunk.pages]
 
     def _wait(self, cancel: Callable[[], bool] | None) -> None:
         end = time.perf_counter() + self.script.step_s
