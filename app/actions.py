@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from worldattention.app import icons
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,52 +23,72 @@ class Spec:
     everywhere: bool = True
     checkable: bool = False
 
+    @property
+    def title(self) -> str:
+        """The text in the language of the window."""
+        return translate("Actions", self.text)
+
 
 SPECS: dict[str, Spec] = {
-    "new": Spec("New", ("Ctrl+N",), "new"),
-    "open": Spec("Open …", ("Ctrl+O",), "open"),
-    "save": Spec("Save", ("Ctrl+S",), "save"),
-    "save_as": Spec("Save as …", ("Ctrl+Shift+S",)),
-    "export": Spec("Export video …", ("Ctrl+E",), "export"),
-    "telemetry": Spec("Save telemetry …"),
-    "quit": Spec("Quit", ("Ctrl+Q",)),
-    "undo": Spec("Undo", ("Ctrl+Z",), "undo"),
-    "redo": Spec("Redo", ("Ctrl+Shift+Z", "Ctrl+Y"), "redo"),
-    "add": Spec("Add event at the playhead", ("A",), "add", everywhere=False),
-    "split": Spec("Split event at the playhead", ("S",), "split", everywhere=False),
-    "marker": Spec("Add or remove a marker at the playhead", ("M",), everywhere=False),
-    "duplicate": Spec("Duplicate event", ("Ctrl+D",)),
-    "delete": Spec("Delete event", ("Delete", "Backspace"), "delete", everywhere=False),
-    "play": Spec("Play or pause", ("Space", "K"), "play"),
-    "record": Spec("Record what is made", ("R",), "record", checkable=True),
-    "restart": Spec("Restart the world", ("Ctrl+R",), "restart"),
-    "back": Spec("Back five seconds", ("J",)),
-    "forward": Spec("Forward five seconds", ("L",)),
-    "frame_back": Spec("Back one frame", ("Left",), everywhere=False),
-    "frame_forward": Spec("Forward one frame", ("Right",), everywhere=False),
-    "second_back": Spec("Back one second", ("Shift+Left", "Down"), everywhere=False),
-    "second_forward": Spec("Forward one second", ("Shift+Right", "Up"), everywhere=False),
-    "home": Spec("To the beginning", ("Home",), everywhere=False),
-    "end": Spec("To the newest frame", ("End",), everywhere=False),
-    "prompt": Spec("Type a prompt", ("/", "Ctrl+L")),
-    "zoom_in": Spec("Zoom in", ("Ctrl++", "Ctrl+=")),
-    "zoom_out": Spec("Zoom out", ("Ctrl+-",)),
-    "fit": Spec("Fit the timeline", ("Ctrl+0",), "fit"),
-    "table": Spec("Events as a table", ("Ctrl+T",), checkable=True),
-    "smooth": Spec("Smooth scaling", (), checkable=True),
-    "fullscreen": Spec("Full screen", ("F11",), checkable=True),
-    "reset_layout": Spec("Reset the layout"),
-    "keys": Spec("Keys", ("?", "F1")),
-    "about": Spec("About"),
+    "new": Spec(QT_TRANSLATE_NOOP("Actions", "New"), ("Ctrl+N",), "new"),
+    "open": Spec(QT_TRANSLATE_NOOP("Actions", "Open …"), ("Ctrl+O",), "open"),
+    "save": Spec(QT_TRANSLATE_NOOP("Actions", "Save"), ("Ctrl+S",), "save"),
+    "save_as": Spec(QT_TRANSLATE_NOOP("Actions", "Save as …"), ("Ctrl+Shift+S",)),
+    "export": Spec(QT_TRANSLATE_NOOP("Actions", "Export video …"), ("Ctrl+E",), "export"),
+    "telemetry": Spec(QT_TRANSLATE_NOOP("Actions", "Save telemetry …")),
+    "quit": Spec(QT_TRANSLATE_NOOP("Actions", "Quit"), ("Ctrl+Q",)),
+    "undo": Spec(QT_TRANSLATE_NOOP("Actions", "Undo"), ("Ctrl+Z",), "undo"),
+    "redo": Spec(QT_TRANSLATE_NOOP("Actions", "Redo"), ("Ctrl+Shift+Z", "Ctrl+Y"), "redo"),
+    "add": Spec(QT_TRANSLATE_NOOP("Actions", "Add event at the playhead"), ("A",), "add", everywhere=False),
+    "split": Spec(
+        QT_TRANSLATE_NOOP("Actions", "Split event at the playhead"), ("S",), "split", everywhere=False
+    ),
+    "marker": Spec(
+        QT_TRANSLATE_NOOP("Actions", "Add or remove a marker at the playhead"), ("M",), everywhere=False
+    ),
+    "duplicate": Spec(QT_TRANSLATE_NOOP("Actions", "Duplicate event"), ("Ctrl+D",)),
+    "delete": Spec(
+        QT_TRANSLATE_NOOP("Actions", "Delete event"), ("Delete", "Backspace"), "delete", everywhere=False
+    ),
+    "play": Spec(QT_TRANSLATE_NOOP("Actions", "Play or pause"), ("Space", "K"), "play"),
+    "record": Spec(QT_TRANSLATE_NOOP("Actions", "Record what is made"), ("R",), "record", checkable=True),
+    "restart": Spec(QT_TRANSLATE_NOOP("Actions", "Restart the world"), ("Ctrl+R",), "restart"),
+    "back": Spec(QT_TRANSLATE_NOOP("Actions", "Back five seconds"), ("J",)),
+    "forward": Spec(QT_TRANSLATE_NOOP("Actions", "Forward five seconds"), ("L",)),
+    "frame_back": Spec(QT_TRANSLATE_NOOP("Actions", "Back one frame"), ("Left",), everywhere=False),
+    "frame_forward": Spec(QT_TRANSLATE_NOOP("Actions", "Forward one frame"), ("Right",), everywhere=False),
+    "second_back": Spec(
+        QT_TRANSLATE_NOOP("Actions", "Back one second"), ("Shift+Left", "Down"), everywhere=False
+    ),
+    "second_forward": Spec(
+        QT_TRANSLATE_NOOP("Actions", "Forward one second"), ("Shift+Right", "Up"), everywhere=False
+    ),
+    "home": Spec(QT_TRANSLATE_NOOP("Actions", "To the beginning"), ("Home",), everywhere=False),
+    "end": Spec(QT_TRANSLATE_NOOP("Actions", "To the newest frame"), ("End",), everywhere=False),
+    "prompt": Spec(QT_TRANSLATE_NOOP("Actions", "Type a prompt"), ("/", "Ctrl+L")),
+    "zoom_in": Spec(QT_TRANSLATE_NOOP("Actions", "Zoom in"), ("Ctrl++", "Ctrl+=")),
+    "zoom_out": Spec(QT_TRANSLATE_NOOP("Actions", "Zoom out"), ("Ctrl+-",)),
+    "fit": Spec(QT_TRANSLATE_NOOP("Actions", "Fit the timeline"), ("Ctrl+0",), "fit"),
+    "table": Spec(QT_TRANSLATE_NOOP("Actions", "Events as a table"), ("Ctrl+T",), checkable=True),
+    "smooth": Spec(QT_TRANSLATE_NOOP("Actions", "Smooth scaling"), (), checkable=True),
+    "fullscreen": Spec(QT_TRANSLATE_NOOP("Actions", "Full screen"), ("F11",), checkable=True),
+    "reset_layout": Spec(QT_TRANSLATE_NOOP("Actions", "Reset the layout")),
+    "keys": Spec(QT_TRANSLATE_NOOP("Actions", "Keys"), ("?", "F1")),
+    "about": Spec(QT_TRANSLATE_NOOP("Actions", "About")),
 }
 
+SAMPLES = QT_TRANSLATE_NOOP("Actions", "Samples")
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("File", ("new", "open", "Samples", "-", "save", "save_as", "-", "export", "telemetry", "-", "quit")),
-    ("Edit", ("undo", "redo", "-", "add", "split", "duplicate", "delete", "-", "marker")),
-    ("World", ("play", "restart", "record", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
-               "second_back", "second_forward", "home", "end")),
-    ("View", ("zoom_in", "zoom_out", "fit", "table", "-", "smooth", "fullscreen", "-")),
-    ("Help", ("keys", "about")),
+    (QT_TRANSLATE_NOOP("Actions", "File"),
+     ("new", "open", SAMPLES, "-", "save", "save_as", "-", "export", "telemetry", "-", "quit")),
+    (QT_TRANSLATE_NOOP("Actions", "Edit"),
+     ("undo", "redo", "-", "add", "split", "duplicate", "delete", "-", "marker")),
+    (QT_TRANSLATE_NOOP("Actions", "World"),
+     ("play", "restart", "record", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
+      "second_back", "second_forward", "home", "end")),
+    (QT_TRANSLATE_NOOP("Actions", "View"),
+     ("zoom_in", "zoom_out", "fit", "table", "-", "smooth", "fullscreen", "-")),
+    (QT_TRANSLATE_NOOP("Actions", "Help"), ("keys", "about")),
 )  # fmt: skip
 
 
@@ -75,7 +96,7 @@ def make_actions(window: QWidget, handlers: dict[str, Callable[[], object]]) -> 
     """One action for every spec; `handlers` has the same names."""
     actions: dict[str, QAction] = {}
     for name, spec in SPECS.items():
-        action = QAction(spec.text, window)
+        action = QAction(spec.title, window)
         action.setObjectName(name)
         action.setShortcuts([QKeySequence(key) for key in spec.keys])
         if not spec.everywhere:
@@ -84,7 +105,7 @@ def make_actions(window: QWidget, handlers: dict[str, Callable[[], object]]) -> 
             action.setIcon(icons.icon(spec.icon))
         action.setCheckable(spec.checkable)
         keys = f" ({spec.keys[0]})" if spec.keys else ""
-        action.setToolTip(spec.text.removesuffix(" …") + keys)
+        action.setToolTip(spec.title.removesuffix(" …") + keys)
         action.triggered.connect(lambda _checked=False, handler=handlers[name]: handler())
         window.addAction(action)
         actions[name] = action
@@ -95,12 +116,12 @@ def fill_menus(bar: QMenuBar, actions: dict[str, QAction]) -> dict[str, QMenu]:
     """The menus; returned by their titles."""
     menus: dict[str, QMenu] = {}
     for title, names in MENUS:
-        menu = bar.addMenu(title)
+        menu = bar.addMenu(translate("Actions", title))
         for name in names:
             if name == "-":
                 menu.addSeparator()
             elif name not in actions:
-                menus[name] = menu.addMenu(name)
+                menus[name] = menu.addMenu(translate("Actions", name))
             else:
                 menu.addAction(actions[name])
         menus[title] = menu

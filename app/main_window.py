@@ -82,7 +82,7 @@ class MainWindow(QMainWindow):
 
     def start(self) -> None:
         """Begins to load the world."""
-        self.presenter.show_loading("Starting", 0.0)
+        self.presenter.show_loading(self.tr("Starting"), 0.0)
         self.world.start()
         if self._setup.state_file is not None:
             folder = self._setup.state_file.parent / "unsaved"
@@ -225,13 +225,13 @@ class MainWindow(QMainWindow):
         self.presenter.clear()
         self.world.restart(self.model.timeline, self._setup.configure(self.settings_bar.settings))
         self.presenter.accept_settings()
-        self.presenter.show_loading("Starting", 0.0)
+        self.presenter.show_loading(self.tr("Starting"), 0.0)
         self.world.playback.play()
 
     def _put(self, prompt: str) -> None:
         at = max(self.model.playhead, self.model.locked)
         if self.model.put(at, prompt):
-            self.notifications.tell(f"On the timeline at {clock(at, True)}.")
+            self.notifications.tell(self.tr("On the timeline at {}.").format(clock(at, True)))
 
     def _add_event(self) -> None:
         self.timeline.add_at(max(self.model.playhead, self.model.locked))
@@ -264,8 +264,8 @@ class MainWindow(QMainWindow):
 
     def _save_telemetry(self) -> None:
         start = str((self.files.path or Path(self.files.name)).with_suffix(".jsonl"))
-        kinds = "JSON lines (*.jsonl);;Table (*.csv)"
-        chosen, _ = QFileDialog.getSaveFileName(self, "Save telemetry", start, kinds)
+        kinds = self.tr("JSON lines (*.jsonl);;Table (*.csv)")
+        chosen, _ = QFileDialog.getSaveFileName(self, self.tr("Save telemetry"), start, kinds)
         if chosen:
             try:
                 self.notifications.tell(save_telemetry(Path(chosen), self.world.telemetry))
@@ -302,7 +302,7 @@ class MainWindow(QMainWindow):
         self.actions_by_name["redo"].setEnabled(self.model.undo_stack.canRedo())
 
     def _name_step(self, name: str, text: str) -> None:
-        self.actions_by_name[name].setText(f"{SPECS[name].text} {text[:1].lower()}{text[1:]}".strip())
+        self.actions_by_name[name].setText(f"{SPECS[name].title} {text[:1].lower()}{text[1:]}".strip())
 
     # The window itself
 

@@ -18,17 +18,17 @@ class StatusBar(QStatusBar):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizeGripEnabled(False)
-        self.device = self._field("Device")
-        self.block = self._field("Block")
-        self.tiers = self._field("Memory")
-        self.latency = self._field("Enter to picture")
-        self.notice = self._field("Notice")
+        self.device = self._field(self.tr("Device"))
+        self.block = self._field(self.tr("Block"))
+        self.tiers = self._field(self.tr("Memory"))
+        self.latency = self._field(self.tr("Enter to picture"))
+        self.notice = self._field(self.tr("Notice"))
         self.notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         for field in (self.device, self.block, self.tiers, self.latency):
             self.addWidget(field)
         self.addWidget(self.notice, 1)
         self.notice.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.device.setText("loading …")
+        self.device.setText(self.tr("loading …"))
 
     def show_device(self, device: str, backend: str) -> None:
         """Where the world is made."""
@@ -37,9 +37,9 @@ class StatusBar(QStatusBar):
 
     def show_block(self, telemetry: BlockTelemetry) -> None:
         """The newest block, and what each tier holds."""
-        self.block.setText(f"block {telemetry.block}")
+        self.block.setText(self.tr("block {}").format(telemetry.block))
         stages = ", ".join(f"{name} {ms:.0f} ms" for name, ms in telemetry.stage_ms.items())
-        self.block.setToolTip(f"made in {stages}")
+        self.block.setToolTip(self.tr("made in {}").format(stages))
         self.tiers.setText(
             " · ".join(
                 f"{theme.TIER_NAMES[tier.name]} {format_bytes(tier.used_bytes)}" for tier in telemetry.tiers
@@ -48,7 +48,7 @@ class StatusBar(QStatusBar):
 
     def show_latency(self, seconds: float) -> None:
         """Time from Enter to the first picture of the prompt."""
-        self.latency.setText(f"Enter to picture {seconds:.1f} s")
+        self.latency.setText(self.tr("Enter to picture {:.1f} s").format(seconds))
 
     def show_notice(self, notice: Notice) -> None:
         """The last thing that was said."""

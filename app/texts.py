@@ -1,13 +1,21 @@
-"""Words of users shown as words: Qt would take a prompt that looks like HTML for HTML."""
+"""Words: those of the program in the language of the window, those of users letter by letter."""
 
 from __future__ import annotations
 
 import html
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 TIP_CHARACTERS = 600
+
+translate = QCoreApplication.translate
+"""Context and text -> the text in the language of the window. In QObjects `self.tr` does the same."""
+
+
+def QT_TRANSLATE_NOOP(_context: str, text: str) -> str:
+    """Marks a text that is translated when it is shown; typed, unlike PySide's. lupdate knows the name."""
+    return text
 
 
 def plain_label(text: str = "", parent: QWidget | None = None) -> QLabel:

@@ -21,11 +21,12 @@ from PySide6.QtWidgets import (
 
 from worldattention.app import theme
 from worldattention.app.panels.dock import flat_button
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.config import ATTENTION_MODES, PRESETS, RETRIEVAL_POLICIES
 from worldattention.core.project import ProjectSettings
 
 DENSITIES: tuple[tuple[str, float | None], ...] = (
-    ("auto (τ)", None),
+    (QT_TRANSLATE_NOOP("SettingsBar", "auto (τ)"), None),
     ("5 %", 0.05),
     ("10 %", 0.10),
     ("20 %", 0.20),
@@ -34,11 +35,21 @@ DENSITIES: tuple[tuple[str, float | None], ...] = (
     ("100 %", 1.0),
 )
 _HELP = {
-    "Preset": "playground: our rules; authors: the published code, number for number",
-    "Attention": "How blocks are read: hybrid sparse, dense, linear only or sparse only",
-    "Memory": "Which pages of the past are recalled",
-    "Density": "Share of key blocks that are read; auto lets every head choose by its Gini",
-    "Seed": "Another seed is another world of the same prompts",
+    QT_TRANSLATE_NOOP("SettingsBar", "Preset"): QT_TRANSLATE_NOOP(
+        "SettingsBar", "playground: our rules; authors: the published code, number for number"
+    ),
+    QT_TRANSLATE_NOOP("SettingsBar", "Attention"): QT_TRANSLATE_NOOP(
+        "SettingsBar", "How blocks are read: hybrid sparse, dense, linear only or sparse only"
+    ),
+    QT_TRANSLATE_NOOP("SettingsBar", "Memory"): QT_TRANSLATE_NOOP(
+        "SettingsBar", "Which pages of the past are recalled"
+    ),
+    QT_TRANSLATE_NOOP("SettingsBar", "Density"): QT_TRANSLATE_NOOP(
+        "SettingsBar", "Share of key blocks that are read; auto lets every head choose by its Gini"
+    ),
+    QT_TRANSLATE_NOOP("SettingsBar", "Seed"): QT_TRANSLATE_NOOP(
+        "SettingsBar", "Another seed is another world of the same prompts"
+    ),
 }
 
 
@@ -66,19 +77,19 @@ class SettingsBar(QWidget):
         self.preset = self._combo("Preset", PRESETS)
         self.attention = self._combo("Attention", ATTENTION_MODES)
         self.retrieval = self._combo("Memory", RETRIEVAL_POLICIES)
-        self.density = self._combo("Density", [text for text, _ in DENSITIES])
+        self.density = self._combo("Density", [translate("SettingsBar", text) for text, _ in DENSITIES])
         self.seed = QLineEdit()
         self.seed.setValidator(QRegularExpressionValidator(QRegularExpression("[0-9]{1,18}"), self.seed))
         self.seed.setFixedWidth(64)
         self._name(self.seed, "Seed")
-        dice = flat_button("dice", "Random seed", 18)
+        dice = flat_button("dice", self.tr("Random seed"), 18)
         dice.clicked.connect(self._roll)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
         fields = (self.preset, self.attention, self.retrieval, self.density, self.seed)
         for name, field in zip(_HELP, fields, strict=True):
-            label = QLabel(name)
+            label = QLabel(translate("SettingsBar", name))
             label.setObjectName("fieldName")
             label.setBuddy(field)
             row.addWidget(label)
@@ -143,8 +154,8 @@ class SettingsBar(QWidget):
         return combo
 
     def _name(self, field: QWidget, name: str) -> None:
-        field.setAccessibleName(name)
-        field.setToolTip(_HELP[name])
+        field.setAccessibleName(translate("SettingsBar", name))
+        field.setToolTip(translate("SettingsBar", _HELP[name]))
 
 
 class MainToolBar(QToolBar):
@@ -153,7 +164,8 @@ class MainToolBar(QToolBar):
     def __init__(
         self, actions: dict[str, QAction], settings: SettingsBar, parent: QWidget | None = None
     ) -> None:
-        super().__init__("Toolbar", parent)
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Toolbar"))
         self.setObjectName("toolbar")
         self.setMovable(False)
         self.setFloatable(False)
@@ -161,8 +173,8 @@ class MainToolBar(QToolBar):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         for name in ("play", "restart", "record"):
             self._add(actions[name]).setProperty("primary", name == "play")
-        self._rate = QLabel("– FPS")
-        self._rate.setAccessibleName("Frame rate")
+        self._rate = QLabel(self.tr("– FPS"))
+        self._rate.setAccessibleName(self.tr("Frame rate"))
         self._rate.setFont(theme.font(13))
         self._rate.setTextFormat(Qt.TextFormat.RichText)
         self._rate.setMinimumWidth(180)
@@ -189,8 +201,8 @@ class MainToolBar(QToolBar):
 
     def show_rate(self, shown: float | None, made: float | None, note: str = "") -> None:
         """`16.0 FPS · made at 21.3`; `note` says why frames do not run."""
-        first = note or (f"{shown:.1f} FPS" if shown is not None else "– FPS")
-        second = f"made at {made:.1f}" if made is not None else ""
+        first = note or (self.tr("{:.1f} FPS").format(shown) if shown is not None else self.tr("– FPS"))
+        second = self.tr("made at {:.1f}").format(made) if made is not None else ""
         plain = " · ".join(part for part in (first, second) if part)
         if plain == self.rate_text:
             return
@@ -198,4 +210,4 @@ class MainToolBar(QToolBar):
         self._rate.setText(
             f"<b>{first}</b>" + (f"<span style='color:{theme.MUTED}'> · {second}</span>" if second else "")
         )
-        self._rate.setToolTip("Frames shown a second (always 16), and how fast the world is made")
+        self._rate.setToolTip(self.tr("Frames shown a second (always 16), and how fast the world is made"))
