@@ -95,7 +95,7 @@ class ExportFlow(QObject):
     def begin(self, path: Path, frames: int) -> None:
         """Writes the first `frames` frames to `path`."""
         window = self._window
-        self._resume = window.world.playback.playing
+        self._resume = window.world.playback.running
         window.world.playback.pause()
         dialog = ExportDialog(path.name, window)
         dialog.rejected.connect(window.world.cancel_export)

@@ -163,7 +163,7 @@ class MainWindow(QMainWindow):
             "second_back": lambda: self._seek_by(-FPS),
             "second_forward": lambda: self._seek_by(FPS),
             "home": lambda: self.world.playback.seek(self.world.reel.first),
-            "end": lambda: self.world.playback.seek(max(0, self.world.reel.made - 1)),
+            "end": lambda: self.world.playback.back_to_live(),
             "prompt": lambda: self.prompt_box.edit.setFocus(Qt.FocusReason.ShortcutFocusReason),
             "zoom_in": lambda: self.timeline.view.zoom(1.4),
             "zoom_out": lambda: self.timeline.view.zoom(1 / 1.4),
@@ -195,6 +195,7 @@ class MainWindow(QMainWindow):
         self.timeline.view.seek_requested.connect(self._seek_seconds)
         self.timeline.add_requested.connect(self._add_event)
         self.viewport.action_clicked.connect(self.restart)
+        self.viewport.live_wanted.connect(self.world.playback.back_to_live)
         self.viewport.double_clicked.connect(self.actions_by_name["fullscreen"].trigger)
         self.files.opened.connect(self._project_opened)
         self.files.renamed.connect(self.refresh_title)
@@ -215,10 +216,8 @@ class MainWindow(QMainWindow):
         """Play or pause."""
         if self.world.state == "failed":
             self.restart()
-        elif self.world.playback.playing:
-            self.world.playback.pause()
         else:
-            self.world.playback.play()
+            self.world.playback.toggle()
 
     def restart(self) -> None:
         """The same timeline in a new world, from the beginning."""
@@ -238,7 +237,7 @@ class MainWindow(QMainWindow):
 
     def _seek_by(self, frames: int, pause: bool = False) -> None:
         if pause:
-            self.world.playback.pause()
+            self.world.playback.hold()
         playback = self.world.playback
         target = max(self.world.reel.first, playback.position + frames)
         playback.seek(min(target, max(0, self.world.reel.made - 1)))

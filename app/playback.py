@@ -1,4 +1,4 @@
-"""The clock of the window: sixteen frames a second from the reel to the screen."""
+"""The clock of the window: sixteen frames a second from the reel to the screen, live or at a moment of the past."""
 
 from __future__ import annotations
 
@@ -14,17 +14,26 @@ FRAME_MS = 1000.0 / FPS
 
 
 class Playback(QObject):
-    """The clock of the window: shows one frame every 62.5 ms, waits where none is made, never skips one."""
+    """Two heads on one clock: `live` is the newest frame that was let through, `position` the frame shown.
 
-    moved = Signal()  # the position or what is shown there changed
-    playing_changed = Signal()
+    Every 62.5 ms the live head goes on by one frame; it waits where none is made and skips none. The frame shown
+    follows it, until somebody looks at the past: then the world goes on while the past is stepped through, held,
+    or played at the same speed.
+    """
+
+    moved = Signal()  # a head moved, or what is shown changed
+    playing_changed = Signal()  # whether what is shown advances
+    running_changed = Signal()  # whether the world goes on
 
     def __init__(self, reel: Reel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._reel = reel
         self._position = 0
-        self._playing = False
+        self._live = 0
+        self._running = False
+        self._held = False
         self._waiting = False
+        self._first = True  # the present frame itself is still to be shown
         self._due = 0.0
         self._shown: deque[float] = deque(maxlen=4 * FPS)
         self._timer = QTimer(self)
@@ -38,14 +47,29 @@ class Playback(QObject):
         return self._position
 
     @property
+    def live(self) -> int:
+        """The newest frame that the clock let through."""
+        return self._live
+
+    @property
+    def past(self) -> bool:
+        """Whether the frame shown lies behind the live one."""
+        return self._position < self._live
+
+    @property
+    def running(self) -> bool:
+        """Whether the world goes on, seen or not."""
+        return self._running
+
+    @property
     def playing(self) -> bool:
-        """Whether frames advance by themselves."""
-        return self._playing
+        """Whether what is shown advances by itself."""
+        return self._running and not self._held
 
     @property
     def waiting(self) -> bool:
         """Whether the clock stands because the next frame is not made yet."""
-        return self._playing and self._waiting
+        return self.playing and self._waiting
 
     @property
     def shown_fps(self) -> float:
@@ -58,64 +82,131 @@ class Playback(QObject):
         return min(FPS, (len(recent) - 1) / ((recent[-1] if on_time else now) - recent[0]))
 
     def play(self) -> None:
-        """Starts the clock, from the last made frame when the playhead was parked beyond it."""
-        if self._playing:
+        """Lets what is shown advance, and the world go on; a parked playhead starts at the newest frame."""
+        if self.playing:
             return
-        self._position = min(self._position, max(0, self._reel.made - 1))
-        self._playing = True
-        self._waiting = True
-        self._shown.clear()
-        self._due = time.perf_counter()
-        self._timer.start(0)
-        self.playing_changed.emit()
+        newest = max(0, self._reel.made - 1)
+        if self._position > newest:
+            self._position = self._live = newest
+        before, self._running, self._held = self._running, True, False
+        self._start_clock()
+        self._tell(before)
         self.moved.emit()
 
     def pause(self) -> None:
-        """Stops the clock at the present frame."""
-        if not self._playing:
+        """Stops the clock: the world stands at the present frame."""
+        if not self._running:
             return
-        self._playing = False
+        self._running = self._held = False
         self._timer.stop()
-        self.playing_changed.emit()
+        self._tell(True)
+
+    def toggle(self) -> None:
+        """Play or stop: in the past what is shown, else the world."""
+        if not self.playing:
+            self.play()
+        elif self.past:
+            self.hold()
+        else:
+            self.pause()
+
+    def hold(self) -> None:
+        """What is shown stands still; a running world goes on unseen."""
+        if self.playing:
+            self._held = True
+            self.playing_changed.emit()
+            self.moved.emit()
 
     def seek(self, frame: int) -> None:
-        """Moves the playhead; beyond the made frames it parks there, paused."""
+        """Moves the playhead: into the past, to the live frame, or beyond all frames, where it parks, paused."""
         frame = max(0, frame)
         if frame >= self._reel.made:
             self.pause()
+        elif frame >= self._live:
+            frame = self._live = self._live if self._running else frame
         if frame != self._position:
             self._position = frame
             self.moved.emit()
+            if self.past:
+                self.wake()
+
+    def show_moment(self, frame: int) -> None:
+        """Shows a moment of the past, standing still; a running world goes on meanwhile."""
+        if not self._reel.made:
+            return
+        self.hold()
+        self.seek(min(max(frame, self._reel.first), self._reel.made - 1))
+
+    def back_to_live(self) -> None:
+        """Follows the world again; of a paused world the newest frame is shown."""
+        self._held, held = False, self._held
+        self._live = self._live if self._running else max(0, self._reel.made - 1)
+        self._position = self._live
+        if held:
+            self.playing_changed.emit()
+        self.moved.emit()
 
     def rewind(self) -> None:
         """Back to frame 0 of a new world; playing goes on when it was on."""
-        self._position = 0
-        self._waiting = True
+        self._position = self._live = 0
+        self._held, held = False, self._held
+        self._first = self._waiting = True
         self._shown.clear()
+        if held:
+            self.playing_changed.emit()
         self.moved.emit()
 
     def wake(self) -> None:
         """New frames are there: goes on at once when the clock was waiting for them."""
-        if self.waiting and self._reel.made > 0:
+        if self._running and self._waiting and self._reel.made > 0:
             self._due = max(self._due, time.perf_counter())
             self._timer.start(0)
         elif self._reel.made > 0 and not self._shown:
-            self.moved.emit()
+            self.moved.emit()  # the first picture of a world that stands
+
+    def _start_clock(self) -> None:
+        if self._timer.isActive():
+            return  # a held world's clock runs already
+        self._first = self._waiting = True
+        self._shown.clear()
+        self._due = time.perf_counter()
+        self._timer.start(0)
+
+    def _tell(self, ran: bool) -> None:
+        if ran != self._running:
+            self.running_changed.emit()
+        self.playing_changed.emit()
 
     def _tick(self) -> None:
-        if not self._playing:
+        if not self._running:
             return
-        first = not self._shown
-        if self._position + (0 if first else 1) >= self._reel.made:
+        if not self._advance():
             self._waiting = True
             return  # wake() goes on
-        if not first:
-            self._position += 1
         self._waiting = False
         now = time.perf_counter()
-        self._shown.append(now)
+        if not self._held:
+            self._shown.append(now)
         self._due += FRAME_MS / 1000
         if now - self._due > 2 * FRAME_MS / 1000:
             self._due = now  # the window was busy: show each frame late rather than skip any
         self._timer.start(max(0, round((self._due - now) * 1000)))
         self.moved.emit()
+
+    def _advance(self) -> bool:
+        """Moves the heads by a frame. False when neither could move."""
+        made = self._reel.made
+        if self._first:
+            self._first = made <= self._live
+            return not self._first
+        followed = not self.past and not self._held
+        went_on = self._live + 1 < made
+        if went_on:
+            self._live += 1
+        if followed:
+            self._position = self._live
+            return went_on
+        if not self._held:
+            self._position += 1
+            return True
+        return went_on

@@ -10,7 +10,7 @@ from worldattention.app import icons
 from worldattention.app.messages import Acknowledged, Begun, Failed, Ready
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.prompt_box import Memory, Understand
-from worldattention.app.recalls import arcs_of, memories_of, small_picture
+from worldattention.app.recalls import arcs_of, memories_of
 from worldattention.app.timeline.layout import clock
 from worldattention.app.viewport import Overlay
 from worldattention.core.geometry import FPS
@@ -130,9 +130,8 @@ class Presenter(QObject):
     def _made(self, records: list[BlockTelemetry]) -> None:
         window = self._window
         for record in records:
-            frame = self._world.reel.frame(record.first_frame + record.frames // 2)
-            if frame is not None:
-                self._model.add_picture(record.block, small_picture(frame))
+            if (picture := self._world.thumbnail(record.first_frame)) is not None:
+                self._model.add_picture(record.block, picture)
             self._model.add_arcs(arcs_of(record, self._model))
             for text in record.notices:
                 window.notifications.tell(text, WARNING)
@@ -164,8 +163,7 @@ class Presenter(QObject):
         self._model.set_highlight((memory.seconds, memory.end) if memory is not None else None)
 
     def _show_page(self, page: PageRecord) -> None:
-        frame = round(self._model.page_span(page)[0] * FPS)
-        self._world.playback.seek(max(frame, self._world.reel.first))
+        self._world.playback.show_moment(round(self._model.page_span(page)[0] * FPS))
 
     def _failed(self, message: Failed) -> None:
         overlay = Overlay("The world stands still", message.sentence, None, "Restart the world")
@@ -177,7 +175,7 @@ class Presenter(QObject):
         self._model.set_playhead(position / FPS)
         if made:
             self._window.viewport.show_frame(self._world.reel.frame(min(position, made - 1)))
-        if self._world.playback.playing:
+        if self._world.playback.playing and not self._world.playback.past:
             self._window.timeline.view.follow()
         self._show_chip()
 
@@ -190,15 +188,19 @@ class Presenter(QObject):
     def _show_chip(self) -> None:
         playback, made = self._world.playback, self._world.reel.made
         if made and playback.position >= made:
-            text = "not made yet"
+            text = self.tr("not made yet")
+        elif playback.past:
+            text = self.tr("the past · {}").format(clock(playback.position / FPS, True))
         else:
-            text = "paused" if made and not playback.playing else ""
-        self._window.viewport.show_chip(text)
+            text = self.tr("paused") if made and not playback.playing else ""
+        self._window.viewport.show_chip(text, playback.past)
 
     def _show_rate(self) -> None:
         playback, made = self._world.playback, self._world.made_fps
         show, fps = self._window.toolbar.show_rate, playback.shown_fps
-        if not playback.playing:
+        if playback.past and playback.running and not playback.playing:
+            show(None, made, self.tr("the past"))
+        elif not playback.playing:
             still = "paused" if self._world.reel.made else self._world.state
             show(None, made, "stopped" if self._world.state == "failed" else still)
         else:

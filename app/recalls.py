@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
-
 from worldattention.app.prompt_box import Memory
-from worldattention.app.reel import Frames
 from worldattention.app.timeline.model import Arc, TimelineModel
-from worldattention.app.viewport import to_image
 from worldattention.core.telemetry import BlockTelemetry
-
-PICTURE_HEIGHT = 68
-"""Twice the film's height, sharp on dense screens."""
-
-
-def small_picture(frame: Frames) -> QImage:
-    """A thumbnail of a frame [H, W, 3]."""
-    return to_image(frame).scaledToHeight(PICTURE_HEIGHT, Qt.TransformationMode.SmoothTransformation)
 
 
 def arcs_of(record: BlockTelemetry, model: TimelineModel) -> list[Arc]:

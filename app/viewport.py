@@ -16,6 +16,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
@@ -50,6 +51,7 @@ class Viewport(QWidget):
     """Paints the newest frame it was given."""
 
     action_clicked = Signal()
+    live_wanted = Signal()
     double_clicked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -73,6 +75,12 @@ class Viewport(QWidget):
         column.addStretch(11)
         column.addWidget(self._button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(5)
+        self._live = QPushButton(self.tr("Back to live"), self)
+        self._live.setToolTip(self.tr("Follow the world again (End)"))
+        self._live.setAccessibleName(self._live.text())
+        self._live.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._live.hide()
+        self._live.clicked.connect(self.live_wanted)
 
     def sizeHint(self) -> QSize:
         return QSize(840, 440)
@@ -113,10 +121,12 @@ class Viewport(QWidget):
             self.setAccessibleDescription(f"{overlay.title}. {overlay.text}")
         self.update()
 
-    def show_chip(self, text: str) -> None:
-        """A small label in the lower left corner, such as `paused`."""
-        if text != self._chip:
+    def show_chip(self, text: str, past: bool = False) -> None:
+        """A small label in the lower left corner, such as `paused`; beside the `past` a way back."""
+        if text != self._chip or past == self._live.isHidden():
             self._chip = text
+            self._live.setVisible(past)
+            self._place_live()
             self.update()
 
     def set_smooth(self, smooth: bool) -> None:
@@ -157,6 +167,19 @@ class Viewport(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_live()
+
+    def _place_live(self) -> None:
+        box, size = self._chip_rect(), self._live.sizeHint()
+        self._live.setGeometry(round(box.right()) + 8, round(box.center().y() - 13), size.width(), 26)
+
+    def _chip_rect(self) -> QRectF:
+        width = QFontMetricsF(theme.font(12, QFont.Weight.Medium)).horizontalAdvance(self._chip) + 20
+        area = self.picture_rect()
+        return QRectF(area.left() + 12, area.bottom() - 36, width, 24)
 
     def _paint(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -202,10 +225,7 @@ class Viewport(QWidget):
             )
 
     def _paint_chip(self, painter: QPainter) -> None:
-        face = theme.font(12, QFont.Weight.Medium)
-        width = QFontMetricsF(face).horizontalAdvance(self._chip) + 20
-        area = self.picture_rect()
-        box = QRectF(area.left() + 12, area.bottom() - 36, width, 24)
+        face, box = theme.font(12, QFont.Weight.Medium), self._chip_rect()
         painter.setPen(QPen(theme.with_alpha(theme.TEXT, 0.12), 1))
         painter.setBrush(theme.with_alpha(theme.WINDOW, 0.72))
         painter.drawRoundedRect(box, 6, 6)

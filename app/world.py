@@ -7,6 +7,7 @@ from collections import deque
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QImage
 
 from worldattention.app.messages import (
     Acknowledged,
@@ -32,6 +33,7 @@ from worldattention.app.messages import (
 )
 from worldattention.app.playback import Playback
 from worldattention.app.reel import Reel
+from worldattention.app.thumbnails import Thumbnails
 from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
@@ -73,6 +75,7 @@ class World(QObject):
         super().__init__(parent)
         self.reel = Reel(folder)
         self.playback = Playback(self.reel, self)
+        self.thumbnails = Thumbnails()
         self.geometry: Geometry = POCKET_GEOMETRY
         self.telemetry: deque[BlockTelemetry] = deque(maxlen=TELEMETRY_BLOCKS)
         self.blocks = 0  # made in this world
@@ -86,7 +89,7 @@ class World(QObject):
         self._worker = Worker(open_engine, open_session, self.reel, self._bell.emit, config, timeline)
         self._bell.connect(self._drain, Qt.ConnectionType.QueuedConnection)
         self.playback.moved.connect(self._played)
-        self.playback.playing_changed.connect(self._playing_changed)
+        self.playback.running_changed.connect(self._running_changed)
 
     @property
     def epoch(self) -> int:
@@ -99,6 +102,10 @@ class World(QObject):
         recent = list(self.telemetry)[-4:]
         milliseconds = sum(record.stage_ms["total"] for record in recent)
         return 1000.0 * sum(record.frames for record in recent) / milliseconds if milliseconds > 0 else None
+
+    def thumbnail(self, frame: int) -> QImage | None:
+        """A small picture of a past moment, also where its pages were dropped."""
+        return self.thumbnails.at(frame)
 
     def start(self) -> None:
         """Begins to load."""
@@ -129,11 +136,12 @@ class World(QObject):
         self._configures.clear()
         self._unseen.clear()
         self.telemetry.clear()
+        self.thumbnails.clear()
         self.blocks = 0
         self.reel.clear(self._epoch)
         self.state = "loading"
         self._worker.post(Restart(self._worker.new_id(), self._epoch, timeline, config))
-        self._worker.post(SetRunning(self._worker.new_id(), self._epoch, self.playback.playing))
+        self._worker.post(SetRunning(self._worker.new_id(), self._epoch, self.playback.running))
         if keep_prompts:
             for prompt, since in waiting.values():
                 self._say(prompt, since)
@@ -167,18 +175,16 @@ class World(QObject):
         self._worker.post(command)
         return command.id
 
-    def _playing_changed(self) -> None:
-        self._worker.post(SetRunning(self._worker.new_id(), self._epoch, self.playback.playing))
+    def _running_changed(self) -> None:
+        self._worker.post(SetRunning(self._worker.new_id(), self._epoch, self.playback.running))
 
     def _played(self) -> None:
-        self._worker.played(self.playback.position)
-        while (
-            self._unseen
-            and self.playback.position >= self._unseen[0][0]
-            and self.reel.made > self._unseen[0][0]
-        ):
+        live = self.playback.live
+        self._worker.played(live)
+        while self._unseen and self.reel.made > self._unseen[0][0] <= live:
             _, since = self._unseen.pop(0)
-            self.latency.emit(time.perf_counter() - since)
+            if not self.playback.past:  # else nobody saw it
+                self.latency.emit(time.perf_counter() - since)
 
     def _drain(self) -> None:
         made: list[BlockTelemetry] = []
@@ -196,6 +202,10 @@ class World(QObject):
     def _tell_made(self, made: list[BlockTelemetry]) -> None:
         self.telemetry.extend(made)
         self.blocks += len(made)
+        for record in made:
+            frame = self.reel.frame(record.first_frame + record.frames // 2)
+            if frame is not None:
+                self.thumbnails.add(record.first_frame, frame)
         self.made.emit(made)
         self.playback.wake()
 

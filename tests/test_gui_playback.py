@@ -25,7 +25,7 @@ class HandClock:
         due = self.now + self.playback._timer.interval() / 1000
         while self.now < end:
             self.now += step
-            if self.now >= due and self.playback.playing and not self.playback.waiting:
+            if self.now >= due and self.playback.running and not self.playback._waiting:
                 self.now += late()
                 self.playback._tick()
                 due = self.now + self.playback._timer.interval() / 1000
@@ -88,3 +88,58 @@ def test_play_from_a_parked_playhead_starts_at_the_newest_frame(clock):
     assert clock.playback.position == 23
     clock.playback.seek(-5)
     assert clock.playback.position == 0
+
+
+def test_the_past_is_looked_at_while_the_world_goes_on(clock):
+    blocks(clock.reel, 20)
+    clock.playback.play()
+    clock.playback._tick()
+    clock.run(5.0)
+    live = clock.playback.live
+    clock.playback.show_moment(7)
+    clock.run(2.0)
+    assert (clock.playback.position, clock.playback.playing, clock.playback.running) == (7, False, True)
+    assert clock.playback.live == pytest.approx(live + 32, abs=1)
+    clock.playback.toggle()  # the past plays, as far behind as it is
+    behind = clock.playback.live - clock.playback.position
+    clock.run(1.0)
+    assert clock.playback.position == pytest.approx(23, abs=1)
+    assert clock.playback.live - clock.playback.position == behind
+    clock.playback.toggle()
+    assert (clock.playback.playing, clock.playback.running) == (False, True)
+    clock.playback.back_to_live()
+    assert (clock.playback.position, clock.playback.past, clock.playback.playing) == (
+        clock.playback.live,
+        False,
+        True,
+    )
+
+
+def test_the_played_past_catches_up_with_a_world_that_waits(clock):
+    blocks(clock.reel, 3)
+    clock.playback.play()
+    clock.playback._tick()
+    clock.run(3.0)
+    assert clock.playback.waiting
+    clock.playback.seek(10)
+    clock.playback._tick()
+    clock.run(3.0)
+    assert (clock.playback.position, clock.playback.past, clock.playback.waiting) == (35, False, True)
+    clock.reel.append(0, picture(3, "x"))
+    clock.playback.wake()
+    clock.playback._tick()
+    assert (clock.playback.position, clock.playback.past) == (36, False)
+
+
+def test_a_paused_world_stays_paused_in_the_past(clock):
+    blocks(clock.reel, 3)
+    clock.playback.play()
+    clock.playback._tick()
+    clock.run(1.0)
+    clock.playback.pause()
+    clock.playback.show_moment(3)
+    assert (clock.playback.position, clock.playback.past, clock.playback.running) == (3, True, False)
+    clock.playback.back_to_live()
+    assert (clock.playback.position, clock.playback.running) == (35, False)
+    clock.playback.show_moment(10_000)
+    assert clock.playback.position == 35
