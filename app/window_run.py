@@ -123,7 +123,7 @@ def understand_pocket(text: str) -> tuple[str, bool]:
 
     It knows few words; whoever types others shall see it before they wonder at the picture.
     """
-    from worldattention.core.pocket.grammar import parse  # torch comes with it: not before the engine
+    from worldattention.core.pocket.mentions import parse
 
     understood = parse(text)
     named = understood.named

@@ -9,15 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worldattention.core.pocket import grammar
-from worldattention.core.pocket.grammar import (
-    PARAPHRASES,
-    VOCABULARY,
-    parse,
-    prompt_index,
-    prompt_table,
-    sentence,
-)
+from worldattention.core.pocket.grammar import PARAPHRASES, prompt_index, prompt_table, sentence
+from worldattention.core.pocket.mentions import parse
 from worldattention.core.pocket.scenes import sample_scenes
+from worldattention.core.pocket.vocabulary import VOCABULARY
 
 NAMES = ("sex", "shirt", "action", "place", "time", "weather")
 UNSAID = {("time", 0), ("weather", 0)}  # day and clear weather need not be said
@@ -58,7 +53,7 @@ def test_the_table_is_seeded_and_varied():
     assert table == prompt_table()
     assert table != prompt_table(seed=1)
     assert len(set(table)) > 0.98 * len(table)
-    for phrases in (grammar._SUBJECT, grammar._ACTION.values(), grammar._PLACE.values()):
+    for phrases in (grammar.SUBJECTS, grammar.DOES.values(), grammar.WHERE.values()):
         assert all(len(set(p)) >= 4 for p in phrases)
 
 

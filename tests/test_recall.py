@@ -18,7 +18,7 @@ from worldattention.core.evaluation.recall import (
 )
 from worldattention.core.evaluation.recall_plan import plan_episode
 from worldattention.core.evaluation.statistics import Hits
-from worldattention.core.pocket.grammar import parse
+from worldattention.core.pocket.mentions import parse
 from worldattention.core.telemetry import BlockResult, PageRecord
 
 COLOURS = 8

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worldattention.core.pocket.grammar import parse
+from worldattention.core.pocket.mentions import parse
 from worldattention.core.project import load_project, project_to_json
 from worldattention.core.render import RenderJob
 

@@ -12,7 +12,8 @@ from worldattention.core.pocket import scenes
 from worldattention.core.pocket.palette import HUE_RGB, Light
 from worldattention.core.pocket.raster import COLUMNS, raster_torch
 from worldattention.core.pocket.render import HEIGHT, WIDTH, build, draw, render
-from worldattention.core.pocket.scenes import COLOURS, PLACES, Hidden, Scene, sample_hidden, sample_scenes
+from worldattention.core.pocket.scenes import COLOURS, Hidden, Scene, sample_hidden, sample_scenes
+from worldattention.core.pocket.vocabulary import PLACES
 
 
 def one_scene(**values):

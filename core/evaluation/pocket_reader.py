@@ -13,8 +13,8 @@ from worldattention.core.errors import UserError
 from worldattention.core.evaluation.recall import Frames
 from worldattention.core.evaluation.recall_plan import EpisodePlan
 from worldattention.core.pocket.reader import load_reader
-from worldattention.core.pocket.scenes import PLACES
 from worldattention.core.pocket.truth import ATTRIBUTES, PLACE_ATTRIBUTES
+from worldattention.core.pocket.vocabulary import PLACES
 
 READER_FILE = "reader.safetensors"
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from worldattention.core.pocket.grammar import sentence
-from worldattention.core.pocket.scenes import ACTIONS, PLACES, SEXES, SHIRTS, TIMES, WEATHERS
+from worldattention.core.pocket.vocabulary import ACTIONS, PLACES, SEXES, SHIRTS, TIMES, WEATHERS
 
 WORDINGS = 24
 """Paraphrases to choose the return's wording from: the one that shares the fewest words is taken."""

@@ -17,9 +17,10 @@ from worldattention.core.pocket.palette import (
     ambient_table,
     colour_table,
 )
-from worldattention.core.pocket.scenes import ACTIONS, COLOURS, TIMES, WEATHERS, Hidden, Scene
+from worldattention.core.pocket.scenes import COLOURS, Hidden, Scene
 from worldattention.core.pocket.static import actor_x
 from worldattention.core.pocket.strokes import Strokes
+from worldattention.core.pocket.vocabulary import ACTIONS, TIMES, WEATHERS
 
 PERIOD_SECONDS = 2.0  # every motion repeats after a whole number of these
 WALK_SECONDS = 8.0

@@ -7,8 +7,8 @@ import math
 import torch
 
 from worldattention.core.pocket.actor import PERIOD_SECONDS, Cast
-from worldattention.core.pocket.scenes import WEATHERS
 from worldattention.core.pocket.strokes import Strokes
+from worldattention.core.pocket.vocabulary import WEATHERS
 
 _FLAKES, _DROPS = 22, 20
 _GOLDEN = 0.618034

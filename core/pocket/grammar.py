@@ -1,32 +1,25 @@
-"""The language of the pocket world: sentences for scenes, and what a typed sentence names."""
+"""The language of the pocket world: sentences for scenes."""
 
 from __future__ import annotations
 
 import itertools
 import random
-import re
-from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-from torch import Tensor
+from worldattention.core.pocket.vocabulary import ACTIONS, PLACES, SEXES, SHIRTS, TIMES, VOCABULARY, WEATHERS
 
-from worldattention.core.pocket.scenes import ACTIONS, PLACES, SEXES, SHIRTS, TIMES, WEATHERS, Scene
+if TYPE_CHECKING:  # the window completes prompts before torch is loaded
+    from torch import Tensor
+
+    from worldattention.core.pocket.scenes import Scene
 
 PARAPHRASES = 6
 
-VOCABULARY: dict[str, tuple[str, ...]] = {
-    "sex": SEXES,
-    "shirt": SHIRTS,
-    "action": ACTIONS,
-    "place": PLACES,
-    "time": TIMES,
-    "weather": WEATHERS,
-}
-
-_SUBJECT = (
+SUBJECTS = (
     ("a man", "the man", "a guy", "a young man", "one man", "a boy"),
     ("a woman", "the woman", "a lady", "a young woman", "one woman", "a girl"),
 )
-_WEAR = (
+WEARS = (
     "in {article} {colour} shirt",
     "wearing {article} {colour} shirt",
     "in {article} {colour} t-shirt",
@@ -34,7 +27,7 @@ _WEAR = (
     "dressed in {article} {colour} shirt",
     "in {colour}",
 )
-_ACTION = {
+DOES = {
     "ball": (
         "throws and catches a red ball",
         "is throwing a red ball into the air",
@@ -92,7 +85,7 @@ _ACTION = {
         "plays with a balloon",
     ),
 }
-_PLACE = {
+WHERE = {
     "village": (
         "in a village street",
         "in front of village houses",
@@ -126,7 +119,7 @@ _PLACE = {
         "by the road in the city",
     ),
 }
-_TIME = {
+WHEN = {
     "day": ("", "during the day", "in daylight", "on a bright day", "at noon", "in the morning"),
     "dusk": (
         "at sunset",
@@ -145,7 +138,7 @@ _TIME = {
         "in the moonlight",
     ),
 }
-_WEATHER = {
+AIR = {
     "clear": ("", "", "under a clear sky", "in clear weather", "in fine weather", "in dry weather"),
     "snow": (
         "in the snow",
@@ -170,10 +163,10 @@ def sentence(
     sex: int, shirt: int, action: int, place: int, time: int, weather: int, rng: random.Random
 ) -> str:
     """One English sentence for a scene, phrased at random. Day and clear weather may go without saying."""
-    actor = f"{rng.choice(_SUBJECT[sex])} {_worn(SHIRTS[shirt], rng)}"
-    does = rng.choice(_ACTION[ACTIONS[action]])
-    where = rng.choice(_PLACE[PLACES[place]])
-    when = [rng.choice(_TIME[TIMES[time]]), rng.choice(_WEATHER[WEATHERS[weather]])]
+    actor = f"{rng.choice(SUBJECTS[sex])} {_worn(SHIRTS[shirt], rng)}"
+    does = rng.choice(DOES[ACTIONS[action]])
+    where = rng.choice(WHERE[PLACES[place]])
+    when = [rng.choice(WHEN[TIMES[time]]), rng.choice(AIR[WEATHERS[weather]])]
     rng.shuffle(when)
     when = [phrase for phrase in when if phrase]
     order = rng.random()
@@ -191,7 +184,7 @@ def sentence(
 
 def _worn(colour: str, rng: random.Random) -> str:
     article = "an" if colour[0] in "aeiou" else "a"
-    return rng.choice(_WEAR).format(article=article, colour=colour)
+    return rng.choice(WEARS).format(article=article, colour=colour)
 
 
 def prompt_table(seed: int = 0) -> list[str]:
@@ -208,97 +201,3 @@ def prompt_index(scene: Scene, segment: int, paraphrase: Tensor) -> Tensor:
     for name in ("shirt", "action", "place", "time", "weather"):
         index = index * len(VOCABULARY[name]) + getattr(scene, name)[:, segment]
     return index * PARAPHRASES + paraphrase
-
-
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """What of the pocket world a text names: an index per attribute, None where it names nothing."""
-
-    sex: int | None = None
-    shirt: int | None = None
-    action: int | None = None
-    place: int | None = None
-    time: int | None = None
-    weather: int | None = None
-
-    @property
-    def named(self) -> dict[str, str]:
-        """Attribute -> value, for what was understood."""
-        found = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: VOCABULARY[name][index] for name, index in found if index is not None}
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The attributes that the text does not name."""
-        return tuple(field.name for field in fields(self) if getattr(self, field.name) is None)
-
-
-_GARMENT = r"(?:shirt|t-?shirt|tee|top|sweater|jumper|pullover|hoodie|jacket|blouse|dress|coat)"
-_NO_GARMENT = r"(?! (?:ball|ribbon|kite|dog|balloon|snow|rain|light|sky|sunset|house|sand|sea|water|weather))"
-# Attribute -> value -> patterns; the value whose patterns occur most wins, the earlier one in a tie. A pattern
-# listed twice weighs double: "village street" is a village.
-_KEYWORDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "sex": {
-        "woman": (r"\b(?:woman|women|lady|girl|she|her|female)\b",),
-        "man": (r"\b(?:man|men|guy|boy|he|his|him|male|gentleman)\b",),
-    },
-    "action": {
-        "ball": (r"\bballs?\b", r"\bballs?\b", r"\bcatch(?:es|ing)?\b"),
-        "ribbon": (r"\bribbons?\b", r"\bribbons?\b", r"\btwirl"),
-        "torch": (r"\btorch(?:es)?\b", r"\btorch(?:es)?\b", r"\b(?:fire|flam(?:e|es|ing))\b", r"\bjuggl"),
-        "kite": (r"\bkites?\b", r"\bkites?\b"),
-        "dog": (r"\b(?:dogs?|pupp(?:y|ies))\b", r"\b(?:dogs?|pupp(?:y|ies))\b", r"\bleash\b"),
-        "balloon": (r"\bballoons?\b", r"\bballoons?\b"),
-        "wave": (r"\bwav(?:e|es|ing)\b(?! of)", r"\b(?:hello|greet(?:s|ing)?)\b"),
-    },
-    "place": {
-        "village": (
-            r"\bvillages?\b",
-            r"\bvillages?\b",
-            r"\bhouses?\b",
-            r"\b(?:countryside|cottages?|hamlet)\b",
-        ),
-        "beach": (
-            r"\b(?:beach(?:es)?|seaside|sea|ocean|coast|shore|seashore)\b",
-            r"\b(?:sand|sandy|lighthouse|parasol|sail(?:boat)?|palm)\b",
-        ),
-        "mountain": (
-            r"\b(?:mountains?|alpine|alps)\b",
-            r"\b(?:peaks?|pines?|cabin|tent|camp|valley|meadow)\b",
-        ),
-        "city": (
-            r"\b(?:city|downtown|skyscrapers?|urban)\b",
-            r"\b(?:city|buildings?|downtown)\b",
-            r"\b(?:streets?|road|town)\b",
-        ),
-    },
-    "time": {
-        "night": (r"\b(?:nights?|midnight|moonlight|moonlit|moon|after dark|starry|stars)\b",),
-        "dusk": (r"\b(?:sunset|dusk|evening|sundown|twilight|sun goes down|golden hour)\b",),
-        "day": (r"\b(?:daylight|daytime|noon|midday|morning|afternoon|sunny|(?<!rainy )days?)\b",),
-    },
-    "weather": {
-        "clear": (r"\b(?:clear|sunny|(?:fine|dry) weather|cloudless)\b",),
-        "snow": (r"\bsnow(?:s|ing|fall|flakes?|y(?! (?:peaks?|mountains?)))?\b", r"\b(?:blizzard|flakes)\b"),
-        "rain": (r"\brain(?:s|ing|fall|y|drops?)?\b", r"\b(?:drizzl\w*|showers?)\b"),
-    },
-}
-_SHIRT_WORDS = {**{c: c for c in SHIRTS}, "violet": "purple"}
-
-
-def parse(text: str) -> Understood:
-    """Which attributes a typed prompt names, by keywords (English, as the text encoder is)."""
-    words = " ".join(text[:4000].lower().split())
-    found: dict[str, int] = {}
-    for attribute, values in _KEYWORDS.items():
-        scores = {v: sum(bool(re.search(p, words)) for p in patterns) for v, patterns in values.items()}
-        best = max(scores, key=lambda v: scores[v])
-        if scores[best]:
-            found[attribute] = VOCABULARY[attribute].index(best)
-    colours = "|".join(_SHIRT_WORDS)
-    worn = re.search(rf"\b({colours})(?: [\w-]+)? {_GARMENT}\b", words) or re.search(
-        rf"\b(?:in|wears|wearing) ({colours})\b{_NO_GARMENT}", words
-    )
-    if worn:
-        found["shirt"] = SHIRTS.index(_SHIRT_WORDS[worn.group(1)])
-    return Understood(**found)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from worldattention.core.pocket.scenes import TIMES, WEATHERS
+from worldattention.core.pocket.vocabulary import TIMES, WEATHERS
 
 RGB = tuple[float, float, float]
 

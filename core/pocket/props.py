@@ -9,8 +9,8 @@ from torch import Tensor
 
 from worldattention.core.pocket.actor import FOOT_Y, PERIOD_SECONDS, Cast, Hands
 from worldattention.core.pocket.raster import ADD
-from worldattention.core.pocket.scenes import ACTIONS
 from worldattention.core.pocket.strokes import Strokes
+from worldattention.core.pocket.vocabulary import ACTIONS
 
 _CATCH = 0.3  # share of the period that the ball rests in the hand
 _RIBBON_PARTS = 10

@@ -11,12 +11,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-ACTIONS = ("ball", "ribbon", "torch", "kite", "dog", "wave", "balloon")
-PLACES = ("village", "beach", "mountain", "city")
-TIMES = ("day", "dusk", "night")
-WEATHERS = ("clear", "snow", "rain")
-SHIRTS = ("red", "blue", "green", "yellow", "white", "purple", "orange", "black")
-SEXES = ("man", "woman")
+from worldattention.core.pocket.vocabulary import ACTIONS, PLACES, SEXES, SHIRTS, TIMES, WEATHERS
 
 HUES = ("red", "orange", "yellow", "green", "teal", "blue", "purple", "pink")
 LAYOUTS = 4

@@ -10,8 +10,9 @@ from torch import Tensor
 from worldattention.core.pocket.palette import HUE_RGB, Light, colour_table
 from worldattention.core.pocket.places import ACTOR_X, PLACE_SKETCHES
 from worldattention.core.pocket.raster import BOTTOM, COLUMNS, SPARE, TOP, raster
-from worldattention.core.pocket.scenes import LAYOUTS, PLACES, TIMES, WEATHERS, Hidden, Scene
+from worldattention.core.pocket.scenes import LAYOUTS, Hidden, Scene
 from worldattention.core.pocket.sketch import ROW, Sketch
+from worldattention.core.pocket.vocabulary import PLACES, TIMES, WEATHERS
 
 HEIGHT, WIDTH = 128, 256
 

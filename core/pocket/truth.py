@@ -10,22 +10,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from worldattention.core.pocket.grammar import VOCABULARY
 from worldattention.core.pocket.scenes import (
     ACTION_COLOURS,
-    ACTIONS,
     COLOURS,
     HAIRS,
     HUES,
     LAYOUTS,
     PLACE_COLOURS,
-    PLACES,
     SKINS,
     TROUSERS,
     Hidden,
     Scene,
 )
 from worldattention.core.pocket.static import layout_of
+from worldattention.core.pocket.vocabulary import ACTIONS, PLACES, VOCABULARY
 
 
 @dataclass(frozen=True, slots=True)
