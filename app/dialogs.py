@@ -17,16 +17,23 @@ from PySide6.QtWidgets import (
 from worldattention import __version__
 from worldattention.app import icons, theme
 from worldattention.app.actions import SPECS
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.layout import clock
 
 _MORE_KEYS = (
-    ("Enter", "Say the prompt: the world changes at the next block"),
-    ("Ctrl+Enter", "Put the prompt on the timeline at the playhead"),
-    ("Up, Down", "Earlier and later prompts"),
-    ("Alt+Left, Alt+Right", "Move the selected event by a block"),
-    ("Esc", "Cancel a drag, leave the prompt"),
-    ("Alt while dragging", "No snapping"),
-    ("Ctrl+wheel", "Zoom the timeline"),
+    ("Enter", QT_TRANSLATE_NOOP("KeysDialog", "Say the prompt: the world changes at the next block")),
+    ("Ctrl+Enter", QT_TRANSLATE_NOOP("KeysDialog", "Put the prompt on the timeline at the playhead")),
+    ("Up, Down", QT_TRANSLATE_NOOP("KeysDialog", "Earlier and later prompts")),
+    ("Alt+Left, Alt+Right", QT_TRANSLATE_NOOP("KeysDialog", "Move the selected event by a block")),
+    ("Esc", QT_TRANSLATE_NOOP("KeysDialog", "Cancel a drag, leave the prompt")),
+    (
+        QT_TRANSLATE_NOOP("KeysDialog", "Alt while dragging"),
+        QT_TRANSLATE_NOOP("KeysDialog", "No snapping"),
+    ),
+    (
+        QT_TRANSLATE_NOOP("KeysDialog", "Ctrl+wheel"),
+        QT_TRANSLATE_NOOP("KeysDialog", "Zoom the timeline"),
+    ),
 )
 
 
@@ -35,16 +42,16 @@ class KeysDialog(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Keys")
+        self.setWindowTitle(self.tr("Keys"))
         grid = QGridLayout()
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(5)
         rows = [
-            (", ".join(map(_key_text, spec.keys)), spec.text.removesuffix(" …"))
+            (", ".join(map(_key_text, spec.keys)), spec.title.removesuffix(" …"))
             for spec in SPECS.values()
             if spec.keys
         ]
-        rows += list(_MORE_KEYS)
+        rows += [(translate("KeysDialog", keys), translate("KeysDialog", text)) for keys, text in _MORE_KEYS]
         half = -(-len(rows) // 2)
         for index, (keys, text) in enumerate(rows):
             column = 0 if index < half else 3
@@ -66,11 +73,14 @@ class KeysDialog(QDialog):
 def show_about(parent: QWidget) -> None:
     """What this is."""
     box = QMessageBox(parent)
-    box.setWindowTitle("About")
+    box.setWindowTitle(translate("About", "About"))
     box.setIconPixmap(icons.app_icon().pixmap(64, 64))
     box.setText(f"<b>WorldAttention Playground {__version__}</b>")
     box.setInformativeText(
-        "A video world that remembers: type prompts, drag events, and watch a video model read its own past."
+        translate(
+            "About",
+            "A video world that remembers: type prompts, drag events, and watch a video model read its own past.",
+        )
     )
     box.exec()
 
@@ -78,7 +88,10 @@ def show_about(parent: QWidget) -> None:
 def ask_save(parent: QWidget, name: str) -> str:
     """`save`, `discard` or `cancel`."""
     box = QMessageBox(
-        QMessageBox.Icon.Question, "Unsaved changes", f"Save the changes to “{name}”?", parent=parent
+        QMessageBox.Icon.Question,
+        translate("Dialogs", "Unsaved changes"),
+        translate("Dialogs", "Save the changes to “{}”?").format(name),
+        parent=parent,
     )
     box.setTextFormat(Qt.TextFormat.PlainText)
     kinds = QMessageBox.StandardButton
@@ -90,12 +103,15 @@ def ask_save(parent: QWidget, name: str) -> str:
 def ask_recover(parent: QWidget, name: str) -> bool:
     """Whether unsaved work shall be opened; otherwise it is thrown away."""
     box = QMessageBox(
-        QMessageBox.Icon.Question, "Unsaved work", f"“{name}” was not closed properly.", parent=parent
+        QMessageBox.Icon.Question,
+        translate("Dialogs", "Unsaved work"),
+        translate("Dialogs", "“{}” was not closed properly.").format(name),
+        parent=parent,
     )
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setInformativeText("Its unsaved changes were kept.")
-    recover = box.addButton("Recover", QMessageBox.ButtonRole.AcceptRole)
-    box.addButton("Discard", QMessageBox.ButtonRole.RejectRole)
+    box.setInformativeText(translate("Dialogs", "Its unsaved changes were kept."))
+    recover = box.addButton(translate("Dialogs", "Recover"), QMessageBox.ButtonRole.AcceptRole)
+    box.addButton(translate("Dialogs", "Discard"), QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(recover)
     box.exec()
     return box.clickedButton() is recover
@@ -103,10 +119,21 @@ def ask_recover(parent: QWidget, name: str) -> bool:
 
 def ask_export_length(parent: QWidget, made_s: float, whole_s: float) -> float | None:
     """Seconds to export: what is made, or the whole timeline; None to cancel."""
-    box = QMessageBox(QMessageBox.Icon.Question, "Export video", "How much of the world?", parent=parent)
-    box.setInformativeText("The part that is not made yet is made first; that takes as long as it takes.")
-    whole = box.addButton(f"Whole timeline ({clock(whole_s)})", QMessageBox.ButtonRole.AcceptRole)
-    made = box.addButton(f"What is made ({clock(made_s)})", QMessageBox.ButtonRole.AcceptRole)
+    box = QMessageBox(
+        QMessageBox.Icon.Question,
+        translate("Dialogs", "Export video"),
+        translate("Dialogs", "How much of the world?"),
+        parent=parent,
+    )
+    box.setInformativeText(
+        translate("Dialogs", "The part that is not made yet is made first; that takes as long as it takes.")
+    )
+    whole = box.addButton(
+        translate("Dialogs", "Whole timeline ({})").format(clock(whole_s)), QMessageBox.ButtonRole.AcceptRole
+    )
+    made = box.addButton(
+        translate("Dialogs", "What is made ({})").format(clock(made_s)), QMessageBox.ButtonRole.AcceptRole
+    )
     box.addButton(QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(whole)
     box.exec()

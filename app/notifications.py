@@ -130,6 +130,6 @@ class _Toast(QFrame):
             button.clicked.connect(self.closed)
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         row.addLayout(column, 1)
-        close = flat_button("close", "Dismiss", 12)
+        close = flat_button("close", self.tr("Dismiss"), 12)
         close.clicked.connect(self.closed)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)

@@ -11,6 +11,7 @@ from worldattention.app.messages import Acknowledged, Begun, Failed, Ready
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.prompt_box import Memory, Understand
 from worldattention.app.recalls import arcs_of, memories_of
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.layout import clock
 from worldattention.app.viewport import Overlay
 from worldattention.core.geometry import FPS
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
 
 RATE_MS = 250
-INVITATION = (
+INVITATION = QT_TRANSLATE_NOOP(
+    "Presenter",
     "Type what you want to see, for example:\n"
-    "A woman in a yellow shirt flies a kite in the city in the morning."
+    "A woman in a yellow shirt flies a kite in the city in the morning.",
 )
 SLOW_BLOCKS = 6
 """Blocks after which a machine that is too slow is told to be."""
@@ -66,7 +68,7 @@ class Presenter(QObject):
     def show_loading(self, stage: str, fraction: float) -> None:
         """How far loading is."""
         words = f"{stage[:1].upper()}{stage[1:]}"
-        self._window.viewport.show_overlay(Overlay("Waking the world", words, fraction))
+        self._window.viewport.show_overlay(Overlay(self.tr("Waking the world"), words, fraction))
 
     def clear(self) -> None:
         """A new world begins: nothing of the old one stays on the screen."""
@@ -95,7 +97,7 @@ class Presenter(QObject):
 
         tell = self._window.notifications.tell
         if offer_restart:
-            tell(sentence, WARNING, "Restart with it", restart)
+            tell(sentence, WARNING, self.tr("Restart with it"), restart)
         else:
             tell(sentence, WARNING)
 
@@ -107,22 +109,30 @@ class Presenter(QObject):
         if self._model.timeline.events or self._world.playback.playing:
             self._world.playback.play()
         else:
-            window.viewport.show_overlay(Overlay("A world that remembers", INVITATION))
+            window.viewport.show_overlay(
+                Overlay(self.tr("A world that remembers"), translate("Presenter", INVITATION))
+            )
 
     def _said(self, message: Acknowledged, prompt: str) -> None:
         if message.refused is not None:
             self._window.prompt_box.show_refused(message.refused)
             return
         self._window.prompt_box.show_acknowledged(prompt, message.block, clock(message.seconds, True))
-        self._model.edit("Say", lambda old: old.set_prompt_from(message.seconds, prompt))
+        self._model.edit(self.tr("Say"), lambda old: old.set_prompt_from(message.seconds, prompt))
 
     def _configured(self, message: Acknowledged, settings: ProjectSettings) -> None:
         if message.refused is not None:
             self.refuse_settings(message.refused, settings, offer_restart=True)
             return
         self._good_settings = settings
-        words = f"{settings.preset}, {settings.attention}, {settings.retrieval}, seed {settings.seed}"
-        self._window.notifications.tell(f"From block {message.block} on: {words}.")
+        words = self.tr("From block {block} on: {preset}, {attention}, {retrieval}, seed {seed}.").format(
+            block=message.block,
+            preset=settings.preset,
+            attention=settings.attention,
+            retrieval=settings.retrieval,
+            seed=settings.seed,
+        )
+        self._window.notifications.tell(words)
 
     def _begun(self, message: Begun) -> None:
         self._model.set_locked(message.locked_seconds)
@@ -151,8 +161,10 @@ class Presenter(QObject):
             return
         self._told_slow = True
         self._window.notifications.tell(
-            f"This machine makes {fps:.1f} of the {FPS} frames a second, so the picture waits now and then. "
-            "A lower density is quicker.",
+            self.tr(
+                "This machine makes {0:.1f} of the {1} frames a second, so the picture waits now and then. "
+                "A lower density is quicker."
+            ).format(fps, FPS),
             WARNING,
         )
 
@@ -166,9 +178,11 @@ class Presenter(QObject):
         self._world.playback.show_moment(round(self._model.page_span(page)[0] * FPS))
 
     def _failed(self, message: Failed) -> None:
-        overlay = Overlay("The world stands still", message.sentence, None, "Restart the world")
+        overlay = Overlay(
+            self.tr("The world stands still"), message.sentence, None, self.tr("Restart the world")
+        )
         self._window.viewport.show_overlay(overlay)
-        self._window.status.device.setText("stopped")
+        self._window.status.device.setText(self.tr("stopped"))
 
     def _moved(self) -> None:
         position, made = self._world.playback.position, self._world.reel.made
@@ -201,7 +215,11 @@ class Presenter(QObject):
         if playback.past and playback.running and not playback.playing:
             show(None, made, self.tr("the past"))
         elif not playback.playing:
-            still = "paused" if self._world.reel.made else self._world.state
-            show(None, made, "stopped" if self._world.state == "failed" else still)
+            still = self.tr("paused") if self._world.reel.made else self._state_text()
+            show(None, made, self.tr("stopped") if self._world.state == "failed" else still)
         else:
-            show(fps or None, made, "waiting" if not fps and playback.waiting else "")
+            show(fps or None, made, self.tr("waiting") if not fps and playback.waiting else "")
+
+    def _state_text(self) -> str:
+        state = self._world.state
+        return {"loading": self.tr("loading"), "ready": self.tr("ready")}.get(state, state)

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app import icons, theme
-from worldattention.app.texts import plain_label, tip
+from worldattention.app.texts import QT_TRANSLATE_NOOP, plain_label, tip, translate
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import check_prompt
 
@@ -30,7 +30,7 @@ CELL = 78
 """Pixels of a recalled page's thumbnail and its gap."""
 log = logging.getLogger(__name__)
 
-PLACEHOLDER = "Say what the world shall show, then press Enter"
+PLACEHOLDER = QT_TRANSLATE_NOOP("PromptEdit", "Say what the world shall show, then press Enter")
 
 
 class PromptEdit(QLineEdit):
@@ -43,8 +43,8 @@ class PromptEdit(QLineEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("prompt")
-        self.setAccessibleName("Prompt")
-        self.setPlaceholderText(PLACEHOLDER)
+        self.setAccessibleName(self.tr("Prompt"))
+        self.setPlaceholderText(translate("PromptEdit", PLACEHOLDER))
         self._history: list[str] = []
         self._at: int | None = None
         self._draft = ""
@@ -123,7 +123,7 @@ class MemoryStrip(QWidget):
         super().__init__(parent)
         self.memories: tuple[Memory, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Recalled memories")
+        self.setAccessibleName(self.tr("Recalled memories"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setMouseTracking(True)
 
@@ -133,10 +133,14 @@ class MemoryStrip(QWidget):
     def show_memories(self, memories: tuple[Memory, ...]) -> None:
         """Replaces what is shown."""
         self.memories = memories
-        words = [f"page {m.page} from {m.seconds:.1f} s" for m in memories]
+        words = [self.tr("page {0} from {1:.1f} s").format(m.page, m.seconds) for m in memories]
         self.setAccessibleDescription(", ".join(words))
-        self.setToolTip("\n".join(f"{word}, score {m.score:z.2f}" if m.score is not None else word
-                                  for word, m in zip(words, memories, strict=True)))  # fmt: skip
+        scored = self.tr("{0}, score {1:z.2f}")
+        lines = [
+            scored.format(word, m.score) if m.score is not None else word
+            for word, m in zip(words, memories, strict=True)
+        ]
+        self.setToolTip("\n".join(lines))
         self.updateGeometry()
         self.update()
 
@@ -204,20 +208,20 @@ class PromptBox(QWidget):
         self.edit.left.connect(self.left)
         self.edit.textEdited.connect(self._typed)
         self.understand: Understand | None = None
-        self._send = QPushButton("Enter")
+        self._send = QPushButton(self.tr("Enter"))
         self._send.setIcon(icons.icon("send", theme.ON_ACCENT))
         self._send.setProperty("primary", True)
         self._send.setMinimumHeight(36)
-        self._send.setAccessibleName("Say it now")
+        self._send.setAccessibleName(self.tr("Say it now"))
         self._send.setToolTip(
-            "Changes the world at the next block (Enter); Ctrl+Enter puts it on the timeline"
+            self.tr("Changes the world at the next block (Enter); Ctrl+Enter puts it on the timeline")
         )
         self._send.clicked.connect(lambda: self._say(self.edit.text()))
         self._answer = plain_label()
         self._answer.setObjectName("muted")
-        self._answer.setAccessibleName("Answer to the prompt")
+        self._answer.setAccessibleName(self.tr("Answer to the prompt"))
         self._answer.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._remembers = QLabel("recalled")
+        self._remembers = QLabel(self.tr("recalled"))
         self._remembers.setObjectName("muted")
         self._remembers.hide()
         self.memories = MemoryStrip()
@@ -233,13 +237,15 @@ class PromptBox(QWidget):
     def hint(self) -> None:
         """What the keys do."""
         self._show_answer(
-            "Enter changes the world at the next block · Ctrl+Enter puts it on the timeline", theme.MUTED
+            self.tr("Enter changes the world at the next block · Ctrl+Enter puts it on the timeline"),
+            theme.MUTED,
         )
 
     def show_acknowledged(self, prompt: str, block: int, clock: str) -> None:
         """The prompt is taken, and from which block on it shows."""
         words = prompt if len(prompt) <= 60 else prompt[:59] + "…"
-        self._show_answer(f"✓ takes effect at block {block} ({clock}): {words}", theme.GOOD)
+        taken = self.tr("✓ takes effect at block {0} ({1}): {2}").format(block, clock, words)
+        self._show_answer(taken, theme.GOOD)
 
     def show_refused(self, sentence: str) -> None:
         """The prompt is not taken, and why."""
@@ -270,7 +276,7 @@ class PromptBox(QWidget):
 
     def _say(self, text: str) -> None:
         if (prompt := self._usable(text)) is not None:
-            self._show_answer("sent …", theme.MUTED)
+            self._show_answer(self.tr("sent …"), theme.MUTED)
             self.edit.remember(prompt)
             self.said.emit(prompt)
 
