@@ -44,7 +44,7 @@ test: $(STAMP)
 	@$(BIN)/python -c 'from PySide6 import QtWidgets' 2> /dev/null || { \
 		echo "Qt, which the tests of the window need, cannot be loaded. On Debian, install what it needs:"; \
 		echo "apt-get install --no-install-recommends $$(sed 's/#.*//' packaging/debian-packages.txt | xargs)"; exit 1; }
-	@QT_QPA_PLATFORM=offscreen $(BIN)/pytest -m "not gpu and not endurance"
+	@QT_QPA_PLATFORM=offscreen $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

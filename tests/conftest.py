@@ -1,11 +1,14 @@
 """One environment for all tests: no display, no network, one thread, and never the user's own files."""
 
+import logging
 import os
 import random
 import secrets
+import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +58,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     np.random.seed(seed)
     torch.manual_seed(seed)
     item.add_report_section("setup", "seed", f"TEST_SEED={seed} draws the same inputs again")
+
+
+@pytest.fixture(autouse=True)
+def _process_as_it_was() -> Iterator[None]:
+    """Commands run in this process set up logging on a captured stream, and a shell that starts the tests in the
+    background leaves Ctrl+C ignored: neither may reach another test.
+    """
+    handlers, level = logging.root.handlers[:], logging.root.level
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(level)
