@@ -33,7 +33,7 @@ class ExportDialog(QDialog):
 
     def __init__(self, name: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Export video")
+        self.setWindowTitle(self.tr("Export video"))
         self.setMinimumWidth(420)
         self._name = name
         self._label = plain_label()
@@ -41,7 +41,7 @@ class ExportDialog(QDialog):
         self._numbers.setObjectName("muted")
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
-        self._bar.setAccessibleName("Export progress")
+        self._bar.setAccessibleName(self.tr("Export progress"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
@@ -52,8 +52,8 @@ class ExportDialog(QDialog):
 
     def show_progress(self, frames: int, total: int) -> None:
         """Frames written of all."""
-        self._label.setText(f"Writing {self._name}")
-        self._numbers.setText(f"{frames / FPS:.1f} of {total / FPS:.1f} s")
+        self._label.setText(self.tr("Writing {}").format(self._name))
+        self._numbers.setText(self.tr("{0:.1f} of {1:.1f} s").format(frames / FPS, total / FPS))
         self._bar.setMaximum(max(total, 1))
         self._bar.setValue(frames)
 
@@ -80,7 +80,9 @@ class ExportFlow(QObject):
         if self.running:
             return
         start = str((window.files.path or Path(window.files.name)).with_suffix(".mp4"))
-        chosen, _ = QFileDialog.getSaveFileName(window, "Export video", start, "MP4 video (*.mp4)")
+        chosen, _ = QFileDialog.getSaveFileName(
+            window, self.tr("Export video"), start, self.tr("MP4 video (*.mp4)")
+        )
         if not chosen:
             return
         path = Path(chosen)
@@ -117,8 +119,9 @@ class ExportFlow(QObject):
         if message.failure is not None:
             tell(message.failure, ERROR)
         elif message.cancelled:
-            tell("The export was cancelled; nothing was written.", INFO)
+            tell(self.tr("The export was cancelled; nothing was written."), INFO)
         else:
-            tell(f"Exported {message.frames / FPS:.1f} s to {message.path.name}.", INFO)
+            words = self.tr("Exported {0:.1f} s to {1}.")
+            tell(words.format(message.frames / FPS, message.path.name), INFO)
         if self._resume:
             self._window.world.playback.play()

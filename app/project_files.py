@@ -23,7 +23,6 @@ from worldattention.core.timeline import MAX_SECONDS, Timeline
 
 SUFFIX = ".world"
 MARKERS = "markers"
-_FILTER = "Worlds (*.world)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,9 @@ class ProjectFiles(QObject):
         if not self.confirm():
             return
         folder = str(self.path.parent) if self.path is not None else ""
-        chosen, _ = QFileDialog.getOpenFileName(self._window, "Open a world", folder, _FILTER)
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._window, self.tr("Open a world"), folder, self.tr("Worlds (*.world)")
+        )
         if chosen:
             self.open(Path(chosen))
 
@@ -134,7 +135,9 @@ class ProjectFiles(QObject):
     def save_as(self) -> bool:
         """Writes the project to a file chosen in a dialog."""
         start = str(self.path or Path(f"{self.name}{SUFFIX}"))
-        chosen, _ = QFileDialog.getSaveFileName(self._window, "Save the world", start, _FILTER)
+        chosen, _ = QFileDialog.getSaveFileName(
+            self._window, self.tr("Save the world"), start, self.tr("Worlds (*.world)")
+        )
         if not chosen:
             return False
         path = Path(chosen)
@@ -152,7 +155,7 @@ class ProjectFiles(QObject):
             return False
         self.path, self.saved = path, project
         self.renamed.emit()
-        self.told.emit(f"Saved as {path.name}.")
+        self.told.emit(self.tr("Saved as {}.").format(path.name))
         return True
 
     def confirm(self) -> bool:

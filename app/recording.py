@@ -31,7 +31,9 @@ class RecordingFlow(QObject):
             self._window.world.record(None)
             return
         start = str(self._window.files.path or self._window.files.name).removesuffix(".world") + " live.mp4"
-        chosen, _ = QFileDialog.getSaveFileName(self._window, "Record to", start, "MP4 video (*.mp4)")
+        chosen, _ = QFileDialog.getSaveFileName(
+            self._window, self.tr("Record to"), start, self.tr("MP4 video (*.mp4)")
+        )
         if chosen:
             path = Path(chosen)
             self.begin(path if path.suffix else path.with_suffix(".mp4"))
@@ -48,7 +50,8 @@ class RecordingFlow(QObject):
         if message.failure is not None:
             self._window.notifications.tell(message.failure, ERROR)
         else:
-            self._window.notifications.tell(f"Recorded {message.frames / FPS:.1f} s to {message.path.name}.")
+            words = self.tr("Recorded {0:.1f} s to {1}.").format(message.frames / FPS, message.path.name)
+            self._window.notifications.tell(words)
 
     def _refused(self, sentence: str) -> None:
         self._show(False)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from worldattention.app.texts import translate
 from worldattention.core.files import replacing
 from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.units import format_bytes
@@ -27,7 +28,8 @@ def save_telemetry(path: Path, records: Iterable[BlockTelemetry]) -> str:
     data = text.encode("utf-8", "surrogatepass")
     with replacing(path, "the telemetry") as temporary:
         temporary.write_bytes(data)
-    return f"Saved {len(kept)} blocks of telemetry to {path.name} ({format_bytes(len(data))})."
+    words = translate("Telemetry", "Saved {0} blocks of telemetry to {1} ({2}).")
+    return words.format(len(kept), path.name, format_bytes(len(data)))
 
 
 def _table(records: list[BlockTelemetry]) -> str:

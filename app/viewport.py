@@ -66,7 +66,7 @@ class Viewport(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(256, 128)
-        self.setAccessibleName("World")
+        self.setAccessibleName(self.tr("World"))
         self._button = QPushButton(self)
         self._button.setProperty("primary", True)
         self._button.hide()

@@ -21,6 +21,7 @@ from worldattention.app import icons, theme
 from worldattention.app.main_window import PROGRAM, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
 from worldattention.app.notifications import ERROR
+from worldattention.app.texts import translate
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
 from worldattention.core.project import load_project, new_project
@@ -82,8 +83,9 @@ def _faults_told(window: MainWindow) -> Iterator[None]:
 
     def tell(kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
         log.error("a fault in the window", exc_info=(kind, fault, trace))
+        sentence = translate("Window", "Something went wrong in the window ({}); the world goes on.")
         cause = f"{kind.__name__}: {fault}".splitlines()[0][:160]
-        window.notifications.tell(f"Something went wrong in the window ({cause}); the world goes on.", ERROR)
+        window.notifications.tell(sentence.format(cause), ERROR)
 
     before, sys.excepthook = sys.excepthook, tell
     try:
@@ -129,12 +131,25 @@ def understand_pocket(text: str) -> tuple[str, bool]:
     named = understood.named
     if not named:
         return (
-            "The pocket world knows none of these words: try a woman in a red shirt with a kite in the city.",
+            translate(
+                "Understand",
+                "The pocket world knows none of these words: "
+                "try a woman in a red shirt with a kite in the city.",
+            ),
             False,
         )
-    words = [f"{value} shirt" if name == "shirt" else value for name, value in named.items()]
-    missing = ", ".join("shirt colour" if name == "shirt" else name for name in understood.missing)
-    return f"understood: {', '.join(words)}" + (f" · left open: {missing}" if missing else ""), True
+    words = [
+        translate("Understand", "{} shirt").format(value) if name == "shirt" else value
+        for name, value in named.items()
+    ]
+    text = translate("Understand", "understood: {}").format(", ".join(words))
+    if understood.missing:
+        missing = [
+            translate("Understand", "shirt colour") if name == "shirt" else name
+            for name in understood.missing
+        ]
+        text += translate("Understand", " · left open: {}").format(", ".join(missing))
+    return text, True
 
 
 class Screenshot:

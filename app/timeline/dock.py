@@ -8,12 +8,14 @@ from PySide6.QtWidgets import QFrame, QMenu, QScrollBar, QStackedWidget, QToolBu
 
 from worldattention.app import icons, theme
 from worldattention.app.panels.dock import PanelDock, Segments, flat_button
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.table import EventTableView
 from worldattention.app.timeline.view import TimelineView
 from worldattention.core.timeline import Event
 
-PAINTED, TABLE = "Timeline", "Table"
+PAINTED = QT_TRANSLATE_NOOP("Segments", "Timeline")
+TABLE = QT_TRANSLATE_NOOP("Segments", "Table")
 _MILLI = 1000
 
 
@@ -25,13 +27,13 @@ class TimelineDock(PanelDock):
     def __init__(
         self, model: TimelineModel, actions: dict[str, QAction], parent: QWidget | None = None
     ) -> None:
-        super().__init__("timeline", "Timeline", parent)
+        super().__init__("timeline", translate("TimelineDock", "Timeline"), parent)
         self.view = TimelineView(model)
         self.table = EventTableView(model)
         self._scroll = QScrollBar(Qt.Orientation.Horizontal)
-        self._scroll.setAccessibleName("Scroll the timeline")
+        self._scroll.setAccessibleName(self.tr("Scroll the timeline"))
         self._stack = QStackedWidget()
-        self._segments = Segments("Events as", (PAINTED, TABLE))
+        self._segments = Segments(self.tr("Events as"), (PAINTED, TABLE))
         self._actions = actions
         painted = QFrame()
         column = QVBoxLayout(painted)
@@ -41,7 +43,7 @@ class TimelineDock(PanelDock):
         column.addWidget(self._scroll)
         self._stack.addWidget(painted)
         self._stack.addWidget(self.table)
-        add = flat_button("add", "Add an event at the playhead", 18)
+        add = flat_button("add", self.tr("Add an event at the playhead"), 18)
         add.clicked.connect(self.add_requested)
         tools = [
             add,
@@ -91,11 +93,11 @@ class TimelineDock(PanelDock):
     def _menu(self, position: QPoint, event: Event | None) -> None:
         menu = QMenu(self)
         if event is not None:
-            edit = menu.addAction(icons.icon("new", theme.MUTED), "Edit prompt")
+            edit = menu.addAction(icons.icon("new", theme.MUTED), self.tr("Edit prompt"))
             edit.triggered.connect(lambda: self.view.edit_prompt(event))
             names = ("split", "duplicate", "delete")
         else:
-            add = menu.addAction(icons.icon("add", theme.MUTED), "Add event here")
+            add = menu.addAction(icons.icon("add", theme.MUTED), self.tr("Add event here"))
             seconds = self.view.layout_now.seconds(self.view.mapFromGlobal(position).x())
             add.triggered.connect(lambda: self.view.add_at(seconds))
             names = ("undo", "redo", "fit")

@@ -18,7 +18,7 @@ class InlineEditor(QLineEdit):
         super().__init__(text, parent)
         self._event_id = event_id
         self._open = True
-        self.setAccessibleName("Prompt of the event")
+        self.setAccessibleName(self.tr("Prompt of the event"))
         left = max(box.left(), 4)
         width = min(max(box.width(), WIDTH), parent.width() - 8)
         self.setGeometry(min(left, parent.width() - width - 4), box.top() + 4, width, box.height() - 8)

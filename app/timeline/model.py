@@ -172,17 +172,19 @@ class TimelineModel(QObject):
 
     def add(self, seconds: float, prompt: str) -> bool:
         """A new event at a free place."""
-        return self.edit("Add event", lambda old: rules.add(old, seconds, _checked(prompt), self._locked))
+        return self.edit(
+            self.tr("Add event"), lambda old: rules.add(old, seconds, _checked(prompt), self._locked)
+        )
 
     def put(self, seconds: float, prompt: str) -> bool:
         """The prompt from `seconds` on (or from the end of the past), cutting what is there."""
         start = max(rules.to_frame(seconds), self._locked)
-        return self.edit("Add event", lambda old: old.set_prompt_from(start, _checked(prompt)))
+        return self.edit(self.tr("Add event"), lambda old: old.set_prompt_from(start, _checked(prompt)))
 
     def reword(self, event_id: int, prompt: str) -> bool:
         """Another prompt for the event."""
         return self.edit(
-            "Change prompt", lambda old: rules.reword(old, event_id, _checked(prompt), self._locked)
+            self.tr("Change prompt"), lambda old: rules.reword(old, event_id, _checked(prompt), self._locked)
         )
 
     def toggle_marker(self) -> None:
@@ -190,29 +192,30 @@ class TimelineModel(QObject):
         at = rules.to_frame(self._playhead)
         near = tuple(marker for marker in self._markers if abs(marker - at) < MARKER_REACH)
         after = tuple(sorted({*self._markers, at} if not near else set(self._markers) - set(near)))
-        text = "Remove marker" if near else "Add marker"
+        text = self.tr("Remove marker") if near else self.tr("Add marker")
         self.undo_stack.push(MarkerEdit(text, self._markers, after, self._show_markers))
 
     def delete_selected(self) -> None:
         """Deletes the selected event, or what of it is still to come."""
         if (event := self.selected) is not None:
-            self.edit("Delete event", lambda old: rules.delete(old, event.id, self._locked))
+            self.edit(self.tr("Delete event"), lambda old: rules.delete(old, event.id, self._locked))
 
     def duplicate_selected(self) -> None:
         """Copies the selected event behind itself."""
         if (event := self.selected) is not None:
-            self.edit("Duplicate event", lambda old: rules.duplicate(old, event.id, self._locked))
+            self.edit(self.tr("Duplicate event"), lambda old: rules.duplicate(old, event.id, self._locked))
 
     def split(self) -> None:
         """Cuts the event at the playhead."""
-        self.edit("Split event", lambda old: rules.split(old, self._playhead, self._locked))
+        self.edit(self.tr("Split event"), lambda old: rules.split(old, self._playhead, self._locked))
 
     def nudge_selected(self, blocks: int) -> None:
         """Moves the selected event by whole blocks."""
         if (event := self.selected) is not None:
             seconds = blocks * self.geometry.block_seconds(2) - blocks * self.geometry.block_seconds(1)
             self.edit(
-                "Move event", lambda old: rules.move(old, event.id, event.start + seconds, self._locked)[0]
+                self.tr("Move event"),
+                lambda old: rules.move(old, event.id, event.start + seconds, self._locked)[0],
             )
 
     def colour_of(self, prompt: str) -> QColor:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from worldattention.app import theme
+from worldattention.app.texts import translate
 from worldattention.app.timeline.layout import MARGIN, RULER_HEIGHT, Layout, clock, tick_step
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.core.timeline import Event, Timeline
@@ -215,7 +216,9 @@ def _hint(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     left = max(layout.x(model.locked), 0.0) + 14
     room = QRectF(left, layout.events.top(), layout.width - left, layout.events.height())
     painter.drawText(
-        room, Qt.AlignmentFlag.AlignVCenter, "Double-click to add an event, or type a prompt above"
+        room,
+        Qt.AlignmentFlag.AlignVCenter,
+        translate("Timeline", "Double-click to add an event, or type a prompt above"),
     )
 
 

@@ -10,13 +10,19 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from worldattention.app import theme
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.rules import LOCKED_SENTENCE
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import Event, Timeline
 
 Index = QModelIndex | QPersistentModelIndex
-COLUMNS = ("Start (s)", "End (s)", "State", "Prompt")
+COLUMNS = (
+    QT_TRANSLATE_NOOP("EventTable", "Start (s)"),
+    QT_TRANSLATE_NOOP("EventTable", "End (s)"),
+    QT_TRANSLATE_NOOP("EventTable", "State"),
+    QT_TRANSLATE_NOOP("EventTable", "Prompt"),
+)
 START, END, STATE, PROMPT = range(4)
 
 
@@ -54,7 +60,9 @@ class EventTable(QAbstractTableModel):
     ) -> Any:
         if role != Qt.ItemDataRole.DisplayRole:
             return None
-        return COLUMNS[section] if orientation == Qt.Orientation.Horizontal else str(section + 1)
+        if orientation == Qt.Orientation.Horizontal:
+            return translate("EventTable", COLUMNS[section])
+        return str(section + 1)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._events):
@@ -83,7 +91,8 @@ class EventTable(QAbstractTableModel):
         if index.column() == PROMPT:
             return self._model.reword(event.id, str(value))
         return self._model.edit(
-            "Change time", lambda old: _retimed(old, event, index.column(), str(value), self._model.locked)
+            self.tr("Change time"),
+            lambda old: _retimed(old, event, index.column(), str(value), self._model.locked),
         )
 
     def event_at(self, row: int) -> Event | None:
@@ -109,7 +118,11 @@ class EventTable(QAbstractTableModel):
     def _state_texts(self) -> list[str]:
         locked = self._model.locked
         return [
-            "made" if event.end <= locked else "playing" if event.start < locked else "to come"
+            self.tr("made")
+            if event.end <= locked
+            else self.tr("playing")
+            if event.start < locked
+            else self.tr("to come")
             for event in self._events
         ]
 
@@ -132,7 +145,7 @@ class EventTableView(QTableView):
         self._model = model
         self._table = EventTable(model, self)
         self.setModel(self._table)
-        self.setAccessibleName("Events as a table")
+        self.setAccessibleName(self.tr("Events as a table"))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setAlternatingRowColors(True)
@@ -160,7 +173,7 @@ class EventTableView(QTableView):
 
     def add_at(self, seconds: float) -> None:
         """A new event there, its prompt open for typing."""
-        if self._model.add(seconds, "New event") and (added := self._model.selected) is not None:
+        if self._model.add(seconds, self.tr("New event")) and (added := self._model.selected) is not None:
             index = self._table.index(self._table.row_of(added.id), PROMPT)
             self.setCurrentIndex(index)
             self.edit(index)

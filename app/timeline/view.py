@@ -71,9 +71,9 @@ class TimelineView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setMinimumHeight(118)
-        self.setAccessibleName("Timeline")
+        self.setAccessibleName(self.tr("Timeline"))
         self.setAccessibleDescription(
-            "Prompt events over time; the tab Table holds the same events as a table."
+            self.tr("Prompt events over time; the tab Table holds the same events as a table.")
         )
         model.changed.connect(self._events_changed)
         model.world_changed.connect(self._world_changed)
@@ -210,7 +210,7 @@ class TimelineView(QWidget):
         self._scrubbing = False
         drag, self._drag = self._drag, None
         if drag is not None and drag.moving and drag.preview is not None:
-            text = "Move event" if drag.part == "body" else "Resize event"
+            text = self.tr("Move event") if drag.part == "body" else self.tr("Resize event")
             self._model.edit(text, self._finished(drag))
         self._hover(event.position())
         self.update()
@@ -283,7 +283,8 @@ class TimelineView(QWidget):
             drag.preview, drag.guide = self._dragged(self._model.timeline, drag, by, snapping)
         except (UserError, KeyError) as error:
             self._drag = None
-            self._model.refused.emit(str(error) if isinstance(error, UserError) else "The event is gone.")
+            gone = self.tr("The event is gone.")
+            self._model.refused.emit(str(error) if isinstance(error, UserError) else gone)
         self.update()
 
     def _dragged(
@@ -344,7 +345,7 @@ class TimelineView(QWidget):
         """A new event there, its prompt open for typing."""
         step = 1.0 / max(self._scale, 1.0)
         snapped = self._model.snapping(-1, max(SNAP_PIXELS * step, 0.2)).nearest(seconds)
-        if self._model.add(seconds if snapped is None else snapped, "New event"):
+        if self._model.add(seconds if snapped is None else snapped, self.tr("New event")):
             selected = self._model.selected
             if selected is not None:
                 self.edit_prompt(selected)
