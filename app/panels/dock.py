@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldattention.app import icons, theme
-from worldattention.app.texts import plain_label, tip
+from worldattention.app.texts import plain_label, tip, translate
 
 TITLE_HEIGHT = 30
 
@@ -104,11 +104,11 @@ class Segments(QWidget):
         self._choices = tuple(choices)
         for number, choice in enumerate(self._choices):
             button = QToolButton()
-            button.setText(choice)
+            button.setText(translate("Segments", choice))
             button.setCheckable(True)
             button.setChecked(number == 0)
             button.setProperty("segment", True)
-            button.setAccessibleName(f"{name}: {choice}")
+            button.setAccessibleName(f"{name}: {translate('Segments', choice)}")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             self._group.addButton(button, number)
             layout.addWidget(button)

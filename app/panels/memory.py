@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock
 from worldattention.app.panels.plot import Plot, steps
+from worldattention.app.texts import translate
 from worldattention.core.telemetry import BlockTelemetry, TierUsage
 from worldattention.core.units import format_bytes
 
@@ -32,7 +33,7 @@ class TierBars(QWidget):
         super().__init__(parent)
         self._tiers: tuple[TierUsage, ...] = ()
         self._traffic: dict[str, tuple[float, float]] = {}
-        self.setAccessibleName("Memory of each tier")
+        self.setAccessibleName(self.tr("Memory of each tier"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
@@ -46,9 +47,9 @@ class TierBars(QWidget):
 
     def row_text(self, tier: TierUsage) -> str:
         """The row in words."""
-        pages = f"{tier.pages} page" + ("" if tier.pages == 1 else "s")
-        state = "" if tier.active else " · off"
-        used = f"{format_bytes(tier.used_bytes)} of {format_bytes(tier.quota_bytes)}"
+        pages = (self.tr("{} page") if tier.pages == 1 else self.tr("{} pages")).format(tier.pages)
+        state = "" if tier.active else self.tr(" · off")
+        used = self.tr("{0} of {1}").format(format_bytes(tier.used_bytes), format_bytes(tier.quota_bytes))
         return f"{theme.TIER_NAMES[tier.name]} {used} · {pages}{state}"
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -94,10 +95,10 @@ class MemoryPanel(PanelDock):
     """Bars for now, a stacked plot for how it came to be."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("memory", "Memory per tier", parent)
+        super().__init__("memory", translate("MemoryPanel", "Memory per tier"), parent)
         self.bars = TierBars()
         self.plot = Plot()
-        self.plot.setAccessibleName("Bytes in each tier over time, stacked")
+        self.plot.setAccessibleName(self.tr("Bytes in each tier over time, stacked"))
         self.plot.setMouseEnabled(x=False, y=False)
         self._curves: dict[str, pg.PlotCurveItem] = {}
         for tier in ("disk", "dram", "device"):  # the whole stack first, so that lower layers cover it
@@ -147,15 +148,15 @@ class MemoryPanel(PanelDock):
         top = max(float(stacked[-1, -1]), 1.0) * 1.15
         self.plot.setRange(QRectF(blocks[0], 0, max(24.0, float(blocks[-1] - blocks[0])), top), padding=0)
         last = int(blocks[0] + max(24.0, blocks[-1] - blocks[0]))
-        self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), "block")
+        self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), self.tr("block"))
         self.plot.set_ticks("left", steps(0, int(0.94 * top), 3), "MB", first="{at:g} {unit}")
         hits = sum(tier.hits for tier in record.tiers)
         misses = sum(tier.misses for tier in record.tiers)
         total = sum(tier.used_bytes for tier in record.tiers)
         drops = sum(tier.drops for tier in record.tiers)
-        text = f"{format_bytes(total)} · {hits} hits · {misses} misses" + (
-            f" · {drops} dropped" if drops else ""
-        )
+        text = self.tr("{0} · {1} hits · {2} misses").format(format_bytes(total), hits, misses)
+        if drops:
+            text += self.tr(" · {} dropped").format(drops)
         self.set_readout(text)
 
     def _rates(self, tiers: tuple[TierUsage, ...]) -> dict[str, tuple[float, float]]:

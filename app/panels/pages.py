@@ -12,9 +12,11 @@ from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock, Segments
 from worldattention.app.panels.history import COLUMNS, PageHistory
 from worldattention.app.panels.plot import HeatPlot, steps
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
-SCORE, SIMILARITY = "Score", "Similarity"
+SCORE = QT_TRANSLATE_NOOP("Segments", "Score")
+SIMILARITY = QT_TRANSLATE_NOOP("Segments", "Similarity")
 LETTERED_PAGES = 9
 
 
@@ -25,10 +27,10 @@ class PagesPanel(PanelDock):
     page_chosen = Signal(object)  # PageRecord
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("pages", "Recalled pages", parent)
-        self._choice = Segments("Shown per page", (SCORE, SIMILARITY))
+        super().__init__("pages", translate("PagesPanel", "Recalled pages"), parent)
+        self._choice = Segments(self.tr("Shown per page"), (SCORE, SIMILARITY))
         self.plot = HeatPlot()
-        self.plot.setAccessibleName("Score of every page at every block")
+        self.plot.setAccessibleName(self.tr("Score of every page at every block"))
         self.plot.setCursor(Qt.CursorShape.CrossCursor)
         self.plot.setMouseEnabled(x=False, y=False)
         self._strip = pg.ImageItem(axisOrder="row-major")
@@ -40,8 +42,11 @@ class PagesPanel(PanelDock):
         self._letters: list[pg.TextItem] = []
         self.fill(self.plot, (self._choice,))
         self.setToolTip(
-            "Which pages of the past each block looked for (brighter: a better match), and which it took into its "
-            "window (framed). The strip at the left tells where a page lies: L1 device, L2 DRAM, L3 disk."
+            self.tr(
+                "Which pages of the past each block looked for (brighter: a better match), and which it took "
+                "into its window (framed). The strip at the left tells where a page lies: "
+                "L1 device, L2 DRAM, L3 disk."
+            )
         )
         self.history = PageHistory()
         self.plot.describe = self._describe
@@ -88,8 +93,10 @@ class PagesPanel(PanelDock):
         self._draw_strip(left - strip * 1.25, strip, pages)
         self._draw_runs(left)
         self.plot.setRange(QRectF(left - strip * 1.25, -0.5, shown + strip * 1.25, max(pages, 4)), padding=0)
-        self.plot.set_ticks("bottom", steps(history.first_block, history.first_block + shown - 1, 8), "block")
-        self.plot.set_ticks("left", steps(0, max(int(0.97 * pages), 4) - 1, 5), "page")
+        self.plot.set_ticks(
+            "bottom", steps(history.first_block, history.first_block + shown - 1, 8), self.tr("block")
+        )
+        self.plot.set_ticks("left", steps(0, max(int(0.97 * pages), 4) - 1, 5), self.tr("page"))
         self._hovered("")
 
     def _draw_strip(self, left: float, width: float, pages: int) -> None:
@@ -137,17 +144,23 @@ class PagesPanel(PanelDock):
         if record is None:
             return ""
         value = self.plot.values[row, column]
-        number = "not scored" if np.isnan(value) else f"{self._choice.choice.lower()} {value:z.2f}"
-        mark = " · in the window" if self.history.was_recalled(record.page, column) else ""
+        kind = translate("Segments", self._choice.choice).lower()
+        number = self.tr("not scored") if np.isnan(value) else f"{kind} {value:z.2f}"
+        mark = self.tr(" · in the window") if self.history.was_recalled(record.page, column) else ""
         tier = theme.TIER_NAMES[record.tier]
-        return f"page {record.page} block {self.history.first_block + column} · {number} · {tier}{mark}"
+        block = self.history.first_block + column
+        words = self.tr("page {0} block {1} · {2} · {3}").format(record.page, block, number, tier)
+        return words + mark
 
     def _hovered(self, text: str) -> None:
         pages = self.history.pages
         if not text and pages:
             recalled = [page.page for page in pages if page.recalled]
             scores = self.history.scores_in_force(recalled)
-            text = f"{len(pages)} page{'' if len(pages) == 1 else 's'} · {len(recalled)} in the window"
+            count = self.tr("{} page") if len(pages) == 1 else self.tr("{} pages")
+            text = count.format(len(pages)) + self.tr(" · {} in the window").format(len(recalled))
             if recalled:
-                text += ", score " + " ".join("–" if score is None else f"{score:z.2f}" for score in scores)
+                text += self.tr(", score {}").format(
+                    " ".join("–" if score is None else f"{score:z.2f}" for score in scores)
+                )
         self.set_readout(text)

@@ -40,7 +40,7 @@ class Plot(pg.PlotWidget):
         self.getAxis("left").setWidth(44)
         self.getAxis("bottom").setHeight(18)
         self.setMinimumHeight(36)
-        self._hint = QLabel("appears with the first blocks", self)
+        self._hint = QLabel(self.tr("appears with the first blocks"), self)
         self._hint.setObjectName("faint")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.show_empty(True)

@@ -8,22 +8,25 @@ from PySide6.QtWidgets import QWidget
 
 from worldattention.app.panels.dock import PanelDock, Segments
 from worldattention.app.panels.plot import Array, HeatPlot, steps
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.telemetry import BlockTelemetry
 
-GINI, THRESHOLD, DENSITY = "Gini", "Threshold τ", "Density"
+GINI = QT_TRANSLATE_NOOP("Segments", "Gini")
+THRESHOLD = QT_TRANSLATE_NOOP("Segments", "Threshold τ")
+DENSITY = QT_TRANSLATE_NOOP("Segments", "Density")
 
 
 class SparsityPanel(PanelDock):
     """Layers run right, heads up; the title bar says the means, or the numbers under the mouse."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("sparsity", "Sparsity per head", parent)
-        self._choice = Segments("Shown per head", (GINI, THRESHOLD, DENSITY))
+        super().__init__("sparsity", translate("SparsityPanel", "Sparsity per head"), parent)
+        self._choice = Segments(self.tr("Shown per head"), (GINI, THRESHOLD, DENSITY))
         self.plot = HeatPlot()
-        self.plot.setAccessibleName("Sparsity of every head")
+        self.plot.setAccessibleName(self.tr("Sparsity of every head"))
         self.plot.setMouseEnabled(x=False, y=False)
         self.fill(self.plot, (self._choice,))
-        self.setToolTip("How unevenly each head attends: a high Gini keeps few blocks of the past.")
+        self.setToolTip(self.tr("How unevenly each head attends: a high Gini keeps few blocks of the past."))
         self._telemetry: BlockTelemetry | None = None
         self.plot.describe = self._describe
         self.plot.hovered.connect(self._hovered)
@@ -55,25 +58,29 @@ class SparsityPanel(PanelDock):
         rows, columns = values.shape
         self.plot.show_values(np.asarray(values, np.float32), QRectF(-0.5, -0.5, columns, rows), 0.0, 1.0)
         self.plot.setRange(QRectF(-0.5, -0.5, columns, rows), padding=0)
-        self.plot.set_ticks("bottom", steps(0, columns - 1, 10), "layer")
-        self.plot.set_ticks("left", steps(0, rows - 1, 4), "head")
+        self.plot.set_ticks("bottom", steps(0, columns - 1, 10), self.tr("layer"))
+        self.plot.set_ticks("left", steps(0, rows - 1, 4), self.tr("head"))
         self._hovered("")
 
     def _describe(self, head: int, layer: int) -> str:
         telemetry = self._telemetry
         if telemetry is None:
             return ""
-        return (
-            f"layer {layer} head {head} · Gini {telemetry.gini[layer, head]:.2f} · "
-            f"τ {telemetry.threshold[layer, head]:.2f} · {telemetry.density[layer, head]:.0%}"
+        return self.tr("layer {0} head {1} · Gini {2:.2f} · τ {3:.2f} · {4:.0%}").format(
+            layer,
+            head,
+            telemetry.gini[layer, head],
+            telemetry.threshold[layer, head],
+            telemetry.density[layer, head],
         )
 
     def _hovered(self, text: str) -> None:
         telemetry = self._telemetry
         if not text and telemetry is not None:
-            text = (
-                f"Gini {_mean(telemetry.gini, '.2f')} · τ {_mean(telemetry.threshold, '.2f')} · "
-                f"density {_mean(telemetry.density, '.0%')}"
+            text = self.tr("Gini {0} · τ {1} · density {2}").format(
+                _mean(telemetry.gini, ".2f"),
+                _mean(telemetry.threshold, ".2f"),
+                _mean(telemetry.density, ".0%"),
             )
         self.set_readout(text)
 
