@@ -24,6 +24,7 @@ from worldattention.core.memory import Recalled, WorldMemory, scoring_layers, sl
 from worldattention.core.models.text import TextEncoding
 from worldattention.core.models.transformer import TextKeysValues, TimeEmbedding
 from worldattention.core.models.world import WorldModel
+from worldattention.core.preview import RecallPreview
 from worldattention.core.records import PageRecords, recall_record
 from worldattention.core.sampler import block_noise, denoise, shifted_timesteps
 from worldattention.core.stopwatch import Stopwatch
@@ -139,6 +140,17 @@ class Engine:
     def close(self) -> None:
         """Releases memory tiers and their files. The engine cannot be used after."""
         self._memory.close()
+
+    @torch.inference_mode()
+    def preview(self, prompt: str) -> RecallPreview:
+        """What `prompt` would recall if it were the next block's: stage 1 alone, without a pass of the model."""
+        if not prompt.strip() or not self._memory.bank.pages:
+            return RecallPreview(prompt)
+        return self._memory.preview(prompt, self.model.text_encoder.encode(prompt).pooled)
+
+    def prefetch(self, preview: RecallPreview) -> None:
+        """Starts to promote a preview's pages; never changes what a block shows."""
+        self._memory.bank.prefetch(preview.page_ids)
 
     @torch.inference_mode()
     def step(self, prompt: str, cancel: Callable[[], bool] | None = None) -> BlockResult:

@@ -15,6 +15,7 @@ from worldattention.core.hkv.ring import FrameRing
 from worldattention.core.hkv.store import open_store
 from worldattention.core.hkv.window import Window, WindowPlan, kept_frames, plan_window, plan_window_authors
 from worldattention.core.models.world import WorldModel
+from worldattention.core.preview import ChunkPreview, RecallPreview
 from worldattention.kernels import ops
 from worldattention.kernels.reference.rope import rotary_table, spatial_table
 
@@ -59,12 +60,15 @@ class WorldMemory:
 
     def retrieve(self, query: Tensor, prompt_vector: Tensor, block: int) -> Retrieval:
         """Every score and the choice of pages. query [S, H, D], prompt_vector [E]."""
-        cache = self.config.cache
-        excluded: tuple[tuple[int, int], ...] = ()  # the authors' window is wiped: nothing stays in it
-        if not cache.authors_layout:
-            excluded = kept_frames(self.ring.frames_done, cache.sink_frames, cache.min_recent_frames)
         self.bank.seed = self.config.seed
-        return self.bank.retrieve(query, prompt_vector, excluded, cache.retrieval, block)
+        policy = self.config.cache.retrieval
+        return self.bank.retrieve(query, prompt_vector, self._excluded(), policy, block)
+
+    def preview(self, prompt: str, prompt_vector: Tensor) -> RecallPreview:
+        """Stage 1 alone: the chunks that a recall under `prompt` would draw from. prompt_vector [E]."""
+        width = self.config.cache.stage1_width
+        ranked = self.bank.rank_chunks(prompt_vector, self._excluded(), width)
+        return RecallPreview(prompt, tuple(ChunkPreview(*chunk) for chunk in ranked))
 
     def install(self, recalled: Recalled) -> tuple[WindowPlan, tuple[int, ...]]:
         """Brings the window to these pages; returns its plan and the ids of pages that could not be read."""
@@ -104,6 +108,13 @@ class WorldMemory:
         """Releases the bank's tiers."""
         self._hold(())
         self.bank.close()
+
+    def _excluded(self) -> tuple[tuple[int, int], ...]:
+        """Frames that stay in the window; the authors' is wiped, so that nothing stays in it."""
+        cache = self.config.cache
+        if cache.authors_layout:
+            return ()
+        return kept_frames(self.ring.frames_done, cache.sink_frames, cache.min_recent_frames)
 
     def _hold(self, pages: tuple[int, ...]) -> dict[int, PageData]:
         """Pins these pages, then lets the ones held before go: a page in the window stays in its tier."""

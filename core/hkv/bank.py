@@ -1,7 +1,7 @@
 """The bank: every latent frame of a world in exactly one page (or in the open one), and its recall."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 from worldattention.core.config import CacheConfig, RetrievalPolicy
 from worldattention.core.hkv.index import PageIndex, PromptIndex, RunningMean, unit_vector
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
-from worldattention.core.hkv.retrieval import Limits, Memory, Retrieval, retrieve
+from worldattention.core.hkv.retrieval import Limits, Memory, Retrieval, rank_chunks, retrieve
 from worldattention.core.hkv.store import TieredStore
 from worldattention.core.telemetry import TierUsage, prompt_hash
 
@@ -45,6 +45,7 @@ class _Chunk:
     """The prompt segment that is being written; its row appears with its first frame."""
 
     vector: Tensor
+    text: str
     hash: str
     id: int | None = None
     frames: int = 0
@@ -109,7 +110,7 @@ class KVBank:
     def begin_chunk(self, prompt_vector: Tensor, prompt_text: str) -> None:
         """A prompt segment starts: the open page is closed short. `prompt_vector [E]`, any length but 0."""
         self.close_page()
-        self._chunk = _Chunk(unit_vector(prompt_vector), prompt_hash(prompt_text))
+        self._chunk = _Chunk(unit_vector(prompt_vector), prompt_text, prompt_hash(prompt_text))
 
     def append(self, keys: Tensor, values: Tensor, block: int | None = None) -> None:
         """Bank the clean un-rotated keys and values of the next latent frames, `[layers, frames * T, H, D]`.
@@ -157,7 +158,7 @@ class KVBank:
         length, where the window ends. Pages are cut from the window's start; the last may be short.
         """
         frames = self.shape.frames_of(keys, values)
-        chunk = self._prompts.add(unit_vector(prompt_vector), prompt_hash(prompt_text))
+        chunk = self._prompts.add(unit_vector(prompt_vector), prompt_text, prompt_hash(prompt_text))
         size = self.shape.frame_tokens
         for start in range(0, frames, self.config.page_frames):
             count = min(self.config.page_frames, frames - start)
@@ -180,11 +181,10 @@ class KVBank:
         `policy`: by default the configuration's.
         """
         config = self.config
-        there = torch.tensor([self._store.is_there(handle) for handle in self._handles], dtype=torch.bool)
         frames = None if config.authors_layout else self.recall_frames
         return retrieve(
             policy or config.retrieval,
-            Memory(self._prompts.vectors, self._index.means, self._index.spans, there),
+            self._memory(),
             query,
             unit_vector(prompt_vector),
             excluded=excluded_frames,
@@ -193,6 +193,21 @@ class KVBank:
             seed=self.seed,
             block=block,
         )
+
+    def rank_chunks(
+        self, prompt_vector: Tensor, excluded_frames: Sequence[tuple[int, int]] = (), limit: int = 3
+    ) -> tuple[tuple[int, float, str, tuple[PageInfo, ...]], ...]:
+        """Stage 1 alone: `(chunk, cosine, prompt, pages that a recall could bring)`, the best `limit` first."""
+        ranked = rank_chunks(self._memory(), unit_vector(prompt_vector), excluded_frames, limit)
+        return tuple(
+            (chunk, similarity, self._prompts.texts[chunk], tuple(self.pages[page] for page in pages))
+            for chunk, similarity, pages in ranked
+        )
+
+    def prefetch(self, page_ids: Sequence[int]) -> None:
+        """Lift pages to the highest tier, the last one first, so that the first ones stay longest."""
+        for page in reversed(page_ids):
+            self.recall([page]).release()
 
     @property
     def recall_frames(self) -> int:
@@ -242,7 +257,7 @@ class KVBank:
         for handle in other._handles:
             self._store.retain(handle)
         chunk = self._chunk
-        other._chunk = None if chunk is None else _Chunk(chunk.vector, chunk.hash, chunk.id, chunk.frames)
+        other._chunk = None if chunk is None else replace(chunk)
         other._open = self._open.fork()
         other._blocks, other.frames_done = self._blocks, self.frames_done
         return other
@@ -254,14 +269,18 @@ class KVBank:
         self._handles = []
         self._store.close()
 
+    def _memory(self) -> Memory:
+        there = torch.tensor([self._store.is_there(handle) for handle in self._handles], dtype=torch.bool)
+        return Memory(self._prompts.vectors, self._index.means, self._index.spans, there)
+
     def _writable_chunk(self) -> _Chunk:
         """The chunk that takes the next frame: a full one is followed by another with the same prompt."""
         if self._chunk is None:
             raise ValueError("begin a chunk before appending to the bank")
         if self._chunk.frames == self.config.chunk_frames:
-            self._chunk = _Chunk(self._chunk.vector, self._chunk.hash)
+            self._chunk = replace(self._chunk, id=None, frames=0)
         if self._chunk.id is None:
-            self._chunk.id = self._prompts.add(self._chunk.vector, self._chunk.hash)
+            self._chunk.id = self._prompts.add(self._chunk.vector, self._chunk.text, self._chunk.hash)
         return self._chunk
 
     def _fill(self, keys: Tensor, values: Tensor, frames: int) -> None:

@@ -62,11 +62,12 @@ def unit_vector(vector: Tensor) -> Tensor:
 
 
 class PromptIndex:
-    """Chunk id -> unit prompt vector `[E]` and the hash of the prompt's text."""
+    """Chunk id -> unit prompt vector `[E]`, the prompt's text and its hash."""
 
     def __init__(self) -> None:
         self._vectors: Rows | None = None
         self.hashes: list[str] = []
+        self.texts: list[str] = []
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -76,19 +77,20 @@ class PromptIndex:
         """`[C, E]` fp32 on the CPU; `[0, 0]` while empty."""
         return torch.empty(0, 0) if self._vectors is None else self._vectors.view
 
-    def add(self, vector: Tensor, prompt_hash: str) -> int:
+    def add(self, vector: Tensor, text: str, prompt_hash: str) -> int:
         """Add a chunk's unit vector `[E]`; returns the chunk's id."""
         if self._vectors is None:
             self._vectors = Rows(vector.shape, torch.float32, "cpu")
         self._vectors.append(vector)
         self.hashes.append(prompt_hash)
+        self.texts.append(text)
         return len(self.hashes) - 1
 
     def fork(self) -> "PromptIndex":
         """An independent continuation."""
         other = PromptIndex()
         other._vectors = None if self._vectors is None else self._vectors.fork()
-        other.hashes = list(self.hashes)
+        other.hashes, other.texts = list(self.hashes), list(self.texts)
         return other
 
 

@@ -94,6 +94,22 @@ def eligible_pages(spans: Tensor, excluded: Sequence[tuple[int, int]]) -> Tensor
     return eligible
 
 
+def rank_chunks(
+    memory: Memory, prompt_vector: Tensor, excluded: Sequence[tuple[int, int]], limit: int
+) -> list[tuple[int, float, list[int]]]:
+    """Stage 1 alone: `(chunk, cosine, its eligible pages)`, the best `limit` chunks, best first."""
+    similarities = cosine_with_chunks(prompt_vector, memory.prompts)
+    eligible = eligible_pages(memory.spans, excluded)
+    if memory.available is not None:
+        eligible &= memory.available
+    chunk_of = torch.where(eligible, memory.spans[:, 2], -1)
+    with_pages = torch.unique(memory.spans[eligible, 2])
+    return [
+        (chunk, float(similarities[chunk]), torch.nonzero(chunk_of == chunk).squeeze(1).tolist())
+        for chunk in _rank_chunks("hkv", similarities, with_pages, limit)
+    ]
+
+
 def _rank_chunks(policy: RetrievalPolicy, similarities: Tensor, with_pages: Tensor, width: int) -> list[int]:
     """Chunk ids that stage 1 lets through, best first (worst first for `mismatched`)."""
     descending = policy != "mismatched"
