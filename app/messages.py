@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import Geometry
+from worldattention.core.history import History
 from worldattention.core.telemetry import BlockResult, BlockTelemetry
 from worldattention.core.timeline import Timeline
 
@@ -72,13 +73,22 @@ class ForeseeingEngine(Protocol):
 
 
 class SessionLike(Protocol):
-    """The part of `core.session.Session` that the window needs."""
+    """The part of `core.session.Session` that the window needs. `engine` is the current branch's."""
 
     timeline: Timeline
 
+    @property
+    def engine(self) -> EngineLike: ...
+    @property
+    def history(self) -> History: ...
     def say(self, prompt: str) -> int: ...
     def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult: ...
     def reset(self) -> None: ...
+    def rewind(self, block: int, name: str, cancel: Callable[[], bool] | None = None) -> None: ...
+    def switch(self, name: str, cancel: Callable[[], bool] | None = None) -> None: ...
+    def rename(self, name: str, new: str) -> None: ...
+    def delete(self, name: str) -> None: ...
+    def close(self) -> None: ...
 
 
 OpenEngine = Callable[[EngineConfig, Progress], EngineLike]
@@ -157,6 +167,36 @@ class Record(Command):
     title: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Rewind(Command):
+    """Go on from the start of `block` as the new branch `name`; `epoch` is the new one. `Branched` answers."""
+
+    block: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchBranch(Command):
+    """Go on at the end of another branch; `epoch` is the new one. `Branched` answers."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameBranch(Command):
+    """Another name for a branch. `Branched` answers."""
+
+    name: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteBranch(Command):
+    """Forget a branch that is not in use. `Branched` answers."""
+
+    name: str
+
+
 # Worker -> window.
 
 
@@ -189,6 +229,17 @@ class Acknowledged:
     block: int
     seconds: float
     refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """The tree of branches as it is now; the current one goes on at `block`, under `timeline`."""
+
+    epoch: int
+    history: History
+    block: int
+    seconds: float
+    timeline: Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +308,7 @@ Message = (
     Loading
     | Ready
     | Acknowledged
+    | Branched
     | Begun
     | WouldRecall
     | Made

@@ -12,7 +12,9 @@ from PySide6.QtGui import QImage
 from worldattention.app.messages import (
     Acknowledged,
     Begun,
+    Branched,
     Configure,
+    DeleteBranch,
     Export,
     ExportDone,
     ExportProgress,
@@ -24,10 +26,13 @@ from worldattention.app.messages import (
     Ready,
     Record,
     Recorded,
+    RenameBranch,
     Restart,
+    Rewind,
     Say,
     SetRunning,
     SetTimeline,
+    SwitchBranch,
     Typing,
     WouldRecall,
 )
@@ -53,6 +58,8 @@ class World(QObject):
     said = Signal(object, str)  # Acknowledged, prompt
     configured = Signal(object, object)  # Acknowledged, the settings that were asked for
     begun = Signal(object)  # Begun
+    branched = Signal(object)  # Branched
+    branch_refused = Signal(str)
     would_recall = Signal(object)  # WouldRecall
     made = Signal(object)  # list of BlockTelemetry, newest last
     failed = Signal(object)  # Failed
@@ -84,6 +91,7 @@ class World(QObject):
         self._says: dict[int, tuple[str, float]] = {}  # waiting for their acknowledgement
         self._configures: dict[int, ProjectSettings] = {}
         self._recordings: set[int] = set()  # waiting for their acknowledgement
+        self._branchings: set[int] = set()  # waiting for their acknowledgement
         self._unseen: list[tuple[int, float]] = []  # frame from which a prompt shows, moment of Enter
         self._last_said = 0
         self._worker = Worker(open_engine, open_session, self.reel, self._bell.emit, config, timeline)
@@ -147,6 +155,26 @@ class World(QObject):
                 self._say(prompt, since)
         self.playback.rewind()
 
+    def rewind(self, block: int, name: str) -> None:
+        """Goes on from the start of `block` as a new branch; `branched` or `branch_refused` answer."""
+        self._epoch += 1
+        self._change_branches(Rewind(self._worker.new_id(), self._epoch, block, name))
+        self._running_changed()
+
+    def switch_branch(self, name: str) -> None:
+        """Goes on at the end of another branch; `branched` or `branch_refused` answer."""
+        self._epoch += 1
+        self._change_branches(SwitchBranch(self._worker.new_id(), self._epoch, name))
+        self._running_changed()
+
+    def rename_branch(self, name: str, new: str) -> None:
+        """Another name; `branched` or `branch_refused` answer."""
+        self._change_branches(RenameBranch(self._worker.new_id(), self._epoch, name, new))
+
+    def delete_branch(self, name: str) -> None:
+        """Forgets a branch; `branched` or `branch_refused` answer."""
+        self._change_branches(DeleteBranch(self._worker.new_id(), self._epoch, name))
+
     def record(self, path: Path | None, title: str = "") -> None:
         """Records from the next block on, or ends the recording; `recorded` or `recording_refused` answer."""
         command = Record(self._worker.new_id(), self._epoch, path, title)
@@ -168,6 +196,10 @@ class World(QObject):
         if ended:
             self.reel.close()
         return ended
+
+    def _change_branches(self, command: Rewind | SwitchBranch | RenameBranch | DeleteBranch) -> None:
+        self._branchings.add(command.id)
+        self._worker.post(command)
 
     def _say(self, prompt: str, since: float) -> int:
         command = Say(self._worker.new_id(), self._epoch, prompt)
@@ -219,6 +251,9 @@ class World(QObject):
                 self.ready.emit(message)
             case Acknowledged():
                 self._acknowledged(message)
+            case Branched(epoch=self._epoch):
+                self.blocks = message.block
+                self.branched.emit(message)
             case Begun(epoch=self._epoch):
                 self.begun.emit(message)
             case WouldRecall(epoch=self._epoch):
@@ -245,5 +280,9 @@ class World(QObject):
             self._recordings.discard(message.id)
             if message.refused is not None:
                 self.recording_refused.emit(message.refused)
+        elif message.id in self._branchings:
+            self._branchings.discard(message.id)
+            if message.refused is not None:
+                self.branch_refused.emit(message.refused)
         elif message.id in self._configures:
             self.configured.emit(message, self._configures.pop(message.id))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import POCKET_GEOMETRY
+from worldattention.core.history import BlockRecord, History
 from worldattention.core.telemetry import (
     BlockResult,
     BlockTelemetry,
@@ -96,6 +98,15 @@ class FakeEngine:
 
     def close(self) -> None:
         self.script.closed += 1
+
+    def state(self) -> dict[str, object]:
+        """What a rewind brings back."""
+        names = ("block", "_prompt", "_chunk", "_chunks", "_records", "_window", "_read")
+        return {name: copy(getattr(self, name)) for name in names}
+
+    def set_state(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            setattr(self, name, copy(value))
 
     def step(self, prompt: str, cancel: Callable[[], bool] | None = None) -> BlockResult:
         begin = time.perf_counter()
@@ -231,6 +242,15 @@ class FakeEngine:
 class FakeSession:
     def __init__(self, engine: FakeEngine, timeline: Timeline) -> None:
         self.engine, self.timeline = engine, timeline
+        self._history = History()
+        self._states = [engine.state()]  # before every block of the current branch
+        self._waiting: dict[str, list[dict[str, object]]] = {}
+
+    @property
+    def history(self) -> History:
+        branch = self._history.get(self._history.current)
+        records = tuple(BlockRecord("") for _ in range(branch.from_block, self.engine.block))
+        return self._history.put(replace(branch, timeline=self.timeline, records=records))
 
     def say(self, prompt: str) -> int:
         seconds = self.engine.geometry.block_seconds(self.engine.block)
@@ -239,10 +259,42 @@ class FakeSession:
 
     def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult:
         seconds = self.engine.geometry.block_seconds(self.engine.block)
-        return self.engine.step(self.timeline.prompt_at(seconds) or "an empty world", cancel)
+        result = self.engine.step(self.timeline.prompt_at(seconds) or "an empty world", cancel)
+        self._states.append(self.engine.state())
+        return result
 
     def reset(self) -> None:
         self.engine.reset()
+        self._history = History()
+        self._states = [self.engine.state()]
+        self._waiting.clear()
+
+    def rewind(self, block: int, name: str, cancel: Callable[[], bool] | None = None) -> None:
+        after = self.history.fork(name, block)
+        self._waiting[self._history.current] = self._states
+        self._history, self._states = after, self._states[: block + 1]
+        self.engine.set_state(self._states[-1])
+
+    def switch(self, name: str, cancel: Callable[[], bool] | None = None) -> None:
+        history = self.history
+        branch = history.get(name)
+        if name != history.current:
+            self._waiting[history.current], self._states = self._states, self._waiting.pop(name)
+            self._history = replace(history, current=name)
+            self.timeline = branch.timeline
+            self.engine.set_state(self._states[-1])
+
+    def rename(self, name: str, new: str) -> None:
+        self._history = self.history.rename(name, new)
+        if name in self._waiting:
+            self._waiting[new] = self._waiting.pop(name)
+
+    def delete(self, name: str) -> None:
+        self._history = self.history.remove(name)
+        del self._waiting[name]
+
+    def close(self) -> None:
+        self.engine.close()
 
 
 def opener(script: Script) -> Callable[[EngineConfig, Callable[[str, float], None]], FakeEngine]:

@@ -287,8 +287,8 @@ def test_a_restart_with_settings_that_the_model_refuses_is_a_failure_that_can_be
 def test_a_first_block_of_nine_frames_is_counted_as_such(desk):
     one = desk()
     one.until(lambda x: isinstance(x, m.Ready))
-    wan = replace(one.worker._engine.geometry, first_block_frames=9)
-    one.worker._engine.geometry = wan
+    wan = replace(one.worker._director._engine.geometry, first_block_frames=9)
+    one.worker._director._engine.geometry = wan
     one.post(m.SetRunning, True)
     assert one.until(lambda x: isinstance(x, m.Begun)).locked_seconds == 9 / 16
     said = one.answer(one.post(m.Say, "later"))

@@ -1,0 +1,260 @@
+"""What each command of the window does to the world. For the worker's thread only; no Qt in here.
+
+`Worker` queues, drops stale epochs, acknowledges and survives failures; `Director` knows engine, session,
+timeline and settings. A new command needs a `case` in `obey` and a method.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections import deque
+from collections.abc import Callable
+
+from worldattention.app.foresight import Foresight
+from worldattention.app.messages import (
+    Begun,
+    Branched,
+    Command,
+    Configure,
+    DeleteBranch,
+    EngineLike,
+    Export,
+    Loading,
+    Made,
+    Message,
+    OpenEngine,
+    OpenSession,
+    Ready,
+    Record,
+    RenameBranch,
+    Restart,
+    Rewind,
+    Say,
+    SessionLike,
+    SetRunning,
+    SetTimeline,
+    SwitchBranch,
+)
+from worldattention.app.outputs import Outputs
+from worldattention.app.reel import Reel
+from worldattention.core.config import EngineConfig
+from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.geometry import Geometry
+from worldattention.core.timeline import Timeline
+
+log = logging.getLogger(__name__)
+
+
+class Director:
+    """Owns the engine and its session. `cancelled` is asked between two steps, also while loading."""
+
+    def __init__(
+        self,
+        open_engine: OpenEngine,
+        open_session: OpenSession,
+        reel: Reel,
+        publish: Callable[[Message], None],
+        cancelled: Callable[[], bool],
+        config: EngineConfig,
+        timeline: Timeline,
+    ) -> None:
+        self._open_engine = open_engine
+        self._open_session = open_session
+        self._reel = reel
+        self._publish = publish
+        self._cancelled = cancelled
+        self._config = config
+        self._timeline = timeline  # used when a session is opened
+        self._engine: EngineLike | None = None
+        self._session: SessionLike | None = None
+        self._said: deque[tuple[int, float, str]] = deque()  # live prompts that the window has not seen yet
+        self._reels: dict[str, array[int]] = {}  # frames of the branches that were left
+        self.outputs = Outputs(reel, publish)
+        self.running = False
+        self.failed = False
+        self.epoch = 0
+
+    @property
+    def block(self) -> int:
+        """The next block to be made."""
+        return self._engine.block if self._engine is not None else 0
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Sizes of the world's frames, once it is loaded."""
+        return self._engine.geometry if self._engine is not None else None
+
+    @property
+    def needs_loading(self) -> bool:
+        """Whether there is no world yet, and no failure that a restart must clear first."""
+        return self._session is None and not self.failed
+
+    def seconds(self, block: int) -> float:
+        """Start of a block."""
+        return self._engine.geometry.block_seconds(block) if self._engine is not None else 0.0
+
+    def load(self, cancelled: Callable[[], bool]) -> None:
+        """Opens engine and session. Raises Cancelled."""
+
+        def progress(stage: str, fraction: float) -> None:
+            if cancelled():
+                raise Cancelled
+            self._publish(Loading(stage, fraction))
+
+        progress("Starting", 0.0)
+        self._engine = self._open_engine(self._config, progress)
+        self._session = self._open_session(self._engine, self._timeline)
+        self._publish_ready()
+
+    def may_step(self, played: int) -> bool:
+        """Whether a block may be made: the world runs, and not more than one lies ahead of frame `played`."""
+        if self._session is None or self._engine is None or self.failed or not self.running:
+            return False
+        return self._reel.made - played <= self._engine.geometry.block_frames
+
+    def step(self) -> None:
+        """Makes a block. Raises Cancelled."""
+        assert self._session is not None
+        block = self.block
+        self._publish(Begun(self.epoch, block, self.seconds(block + 1)))
+        result = self._session.step(self._cancelled)
+        if self._reel.append(self.epoch, result.frames):
+            self.outputs.take_down(result.frames)
+            self._publish(Made(self.epoch, result.telemetry))
+
+    def foresee(self, foresight: Foresight) -> None:
+        """Lets a typed text be answered."""
+        foresight.answer(self._engine, self.epoch)
+
+    def obey(self, command: Command) -> None:
+        """Does what the command asks for. Raises UserError when that cannot be."""
+        match command:
+            case Say():
+                self._say(command)
+            case SetTimeline():
+                self._set_timeline(command)
+            case Configure():
+                if self._engine is not None:
+                    self._engine.configure(command.config)
+                self._config = command.config
+            case SetRunning():
+                self.running = command.running
+            case Restart():
+                self._restart(command)
+            case Record():
+                self.outputs.record(command, self.geometry)
+            case Export():
+                self.outputs.export(command, self._make_more, self._cancelled)
+            case Rewind() | SwitchBranch():
+                self._change_branch(command)
+            case RenameBranch():
+                self._rename(command)
+            case DeleteBranch():
+                self._a_session().delete(command.name)
+                self._reels.pop(command.name, None)
+                self._publish_branches()
+
+    def fail(self) -> None:
+        """The world stands still until a restart."""
+        self.failed = True
+        self.running = False
+
+    def close(self) -> None:
+        """Ends recording, session and engine."""
+        self.outputs.end_recording()
+        self._close_engine()
+
+    def _say(self, command: Say) -> None:
+        if self.failed:
+            raise UserError("The world stands still: restart it, then say what it shall show.")
+        if self._session is None:
+            self._timeline = self._timeline.set_prompt_from(0.0, command.prompt)
+            self._said.append((command.id, 0.0, command.prompt))
+            return
+        block = self._session.say(command.prompt)
+        self._said.append((command.id, self.seconds(block), command.prompt))
+
+    def _set_timeline(self, command: SetTimeline) -> None:
+        while self._said and self._said[0][0] <= command.said:
+            self._said.popleft()
+        timeline = command.timeline
+        for _, seconds, prompt in self._said:  # typed while the window was editing an older timeline
+            timeline = timeline.set_prompt_from(seconds, prompt)
+        self._timeline = timeline
+        if self._session is not None:
+            self._session.timeline = timeline
+
+    def _restart(self, command: Restart) -> None:
+        self.epoch = command.epoch
+        self._timeline = command.timeline
+        self._config = command.config
+        self._said.clear()
+        self._reel.clear(self.epoch)
+        self._reels.clear()
+        if self.failed:
+            self._close_engine()  # the next turn loads anew
+            self.failed = False
+        elif self._session is not None and self._engine is not None:
+            self._session.timeline = command.timeline
+            self._session.reset()
+            self._engine = self._session.engine
+            self._engine.configure(command.config)  # after the reset: it may change what shapes the memory
+            self._publish_ready()
+
+    def _change_branch(self, command: Rewind | SwitchBranch) -> None:
+        """Whatever comes of it, the epoch is the new one: the block that was being made is gone."""
+        self.epoch = command.epoch
+        left = self._reel.truncate(self.epoch, self._reel.made)
+        session = self._a_session()
+        before = session.history.current
+        if isinstance(command, Rewind):
+            session.rewind(command.block, command.name, self._cancelled)
+            self._reels[before] = left
+        else:
+            session.switch(command.name, self._cancelled)
+            self._reels[before], left = left, self._reels.get(command.name, left)
+        self._said.clear()
+        self._engine, self._timeline = session.engine, session.timeline
+        self._reel.take_up(self.epoch, left, self._engine.geometry.frames_before_block(self.block))
+        self._publish_branches()
+
+    def _rename(self, command: RenameBranch) -> None:
+        self._a_session().rename(command.name, command.new)
+        if command.name in self._reels:
+            self._reels[command.new.strip()] = self._reels.pop(command.name)
+        self._publish_branches()
+
+    def _publish_branches(self) -> None:
+        session = self._a_session()
+        block = self.block
+        self._publish(Branched(self.epoch, session.history, block, self.seconds(block), session.timeline))
+
+    def _a_session(self) -> SessionLike:
+        if self._session is None or self.failed:
+            raise UserError("The world stands still: restart it first.")
+        return self._session
+
+    def _make_more(self) -> None:
+        if self._session is None or self.failed:
+            raise UserError("The world is not running: restart it, then export again.")
+        self.step()
+
+    def _close_engine(self) -> None:
+        session, engine = self._session, self._engine
+        self._session = self._engine = None
+        try:
+            if session is not None:
+                session.close()
+            elif engine is not None:
+                engine.close()
+        except Exception:
+            log.exception("the engine did not close cleanly")
+
+    def _publish_ready(self) -> None:
+        assert self._engine is not None
+        engine = self._engine
+        seconds = self.seconds(engine.block)
+        self._publish(
+            Ready(self.epoch, engine.geometry, engine.device_name, engine.backend, engine.block, seconds)
+        )
