@@ -22,6 +22,7 @@ from worldattention.core.models.text import MiniLMEncoder, TextEncoder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
 from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder, PocketStreamingDecoder
 from worldattention.core.models.world import WorldModel
+from worldattention.core.pocket.text import PocketTextEncoder
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and the share done, 0..1."""
@@ -68,7 +69,7 @@ def load_model(
     geometry = POCKET_GEOMETRY
     _check_fit(transformer, geometry, folder)
     report("text encoder", 0.4)
-    encoder = text_encoder or MiniLMEncoder()
+    encoder = PocketTextEncoder(text_encoder or MiniLMEncoder())
     return WorldModel(
         name=model,
         fingerprint=name,

@@ -5,25 +5,38 @@ Without torch, so that a window can ask while the model is still loading.
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from worldattention.core.pocket.grammar import AIR, DOES, SUBJECTS, WEARS, WHEN, WHERE
 from worldattention.core.pocket.korean import describe, is_korean, parse_korean, to_english
 from worldattention.core.pocket.mentions import Mentions, parse
-from worldattention.core.pocket.vocabulary import SHIRTS
+from worldattention.core.pocket.vocabulary import (
+    ACTIONS,
+    PLACES,
+    SEXES,
+    SHIRTS,
+    TIMES,
+    VOCABULARY,
+    WEATHERS,
+)
+
+if TYPE_CHECKING:
+    from worldattention.core.models.text import TextEncoder
 
 MAX_TYPED = 400
 """Characters: what is longer than any prompt of the grammar has no completion."""
 
+_OTHER_LETTERS = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")  # of neither Latin script nor digits
 
-def _rows(groups: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> tuple[str, ...]:
+
+def _rows(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """The phrases of all values, first wordings first, empty ones left out."""
-    rounds = zip_longest(*groups, fillvalue="")
+    rounds = itertools.zip_longest(*groups, fillvalue="")
     return tuple(dict.fromkeys(phrase for row in rounds for phrase in row if phrase))
 
 
@@ -32,12 +45,12 @@ def _worn(wear: str) -> tuple[str, ...]:
 
 
 _SLOTS = {
-    "subject": _rows(list(SUBJECTS)),
+    "subject": _rows(SUBJECTS),
     "wear": tuple(phrase for wear in WEARS for phrase in _worn(wear)),
-    "action": _rows(list(DOES.values())),
-    "place": _rows(list(WHERE.values())),
-    "time": _rows(list(WHEN.values())),
-    "weather": _rows(list(AIR.values())),
+    "action": _rows(DOES.values()),
+    "place": _rows(WHERE.values()),
+    "time": _rows(WHEN.values()),
+    "weather": _rows(AIR.values()),
 }
 _ACTOR = ("subject", "wear", "action")
 # The orders of `grammar.sentence`, in which time and weather may go without saying; a comma follows what comes
@@ -100,18 +113,18 @@ def _finish(head: str, rest: tuple[str, ...], rng: random.Random) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-class Encodes(Protocol):
-    """A text encoder, as far as understanding needs it."""
-
-    def encode(self, text: str) -> object: ...
+SIMILARITY_KNOWN = 0.40
+"""A prompt less similar than this to what it names, or to anything the world knows, is of another world.
+`worldattention eval prompt --understanding` measures it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
     """What the world makes of a prompt: each attribute by its value's name, None where the prompt names none.
 
-    `english` is what is encoded; `nearest` the prompt of the grammar that is nearest; `similarity` the cosine to
-    it (None without an encoder); `notice` one sentence when the prompt lies outside of the world.
+    `english` is what is encoded. `nearest` is a prompt of the grammar that says what will be shown. `similarity`
+    is the cosine to what was named, or where nothing was, to the nearest scene; None without an encoder.
+    `notice` is one sentence for a prompt outside of the world.
     """
 
     action: str | None
@@ -127,12 +140,23 @@ class Understood:
     notice: str | None
 
 
-def understand(text: str) -> Understood:
-    """What of the pocket world a prompt names, in English or Korean."""
+def understand(text: str, encoder: TextEncoder | None = None) -> Understood:
+    """What of the pocket world a prompt names, in English or Korean.
+
+    Without `encoder` (an English one) a prompt is known when it names anything; with it, when it is also similar
+    to that. The first prompt that names nothing encodes 28 scenes to be compared with.
+    """
     mentions = parse_korean(text) if is_korean(text) else parse(text)
     named = mentions.named
-    nearest = describe(_filled(mentions))
-    known = bool(named)
+    english = to_english(text)
+    nearest, similarity = describe(_filled(mentions)), None
+    if encoder is not None:
+        said = encoder.encode(english).pooled
+        near = {scene: float(said @ encoder.encode(scene).pooled) for scene in _scenes(mentions)}
+        best = max(near, key=lambda scene: near[scene])
+        similarity = near[best]
+        nearest = nearest if named else best
+    known = bool(named) if similarity is None else similarity >= SIMILARITY_KNOWN
     return Understood(
         action=named.get("action"),
         place=named.get("place"),
@@ -140,23 +164,42 @@ def understand(text: str) -> Understood:
         time=named.get("time"),
         shirt=named.get("shirt"),
         sex=named.get("sex"),
-        english=to_english(text),
+        english=english,
         nearest=nearest,
-        similarity=None,
+        similarity=similarity,
         known=known,
-        notice=None if known else _notice(nearest),
+        notice=None if known else _notice(text, nearest),
+    )
+
+
+def _scenes(mentions: Mentions) -> tuple[str, ...]:
+    """What a prompt is compared with: the scene it names, or one for each action and place."""
+    if mentions.named:
+        return (describe(mentions),)
+    pairs = itertools.product(range(len(ACTIONS)), range(len(PLACES)))
+    return tuple(
+        describe(
+            Mentions(
+                sex=(action + place) % len(SEXES),
+                shirt=(3 * action + place) % len(SHIRTS),
+                action=action,
+                place=place,
+                time=(action + place) % len(TIMES),
+                weather=(action + 2 * place) % len(WEATHERS),
+            )
+        )
+        for action, place in pairs
     )
 
 
 def _filled(mentions: Mentions) -> Mentions:
-    """The mentions with what a prompt of the grammar must have."""
-    values = {
-        name: getattr(mentions, name) for name in ("sex", "shirt", "action", "place", "time", "weather")
-    }
-    return Mentions(**{name: 0 if value is None else value for name, value in values.items()})
+    """The mentions with the first value of whatever was not named."""
+    return Mentions(**{name: getattr(mentions, name) or 0 for name in VOCABULARY})
 
 
-def _notice(nearest: str) -> str:
+def _notice(text: str, nearest: str) -> str:
+    if _OTHER_LETTERS.search(text) and not is_korean(text):
+        return f"This world understands English and Korean; it will show: {nearest}"
     return (
         "This world knows villages, beaches, mountains and cities, and people with balls, ribbons, torches, "
         f"kites, dogs or balloons; it will show the nearest: {nearest}"

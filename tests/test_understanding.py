@@ -1,0 +1,96 @@
+"""What the prompt box knows: similarities, their threshold, and the command that measures it."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from tests.toy import HashEncoder
+from worldattention.core.evaluation.understanding import best_threshold, measure_understanding, roc_area
+from worldattention.core.evaluation.understanding_prompts import FREE_PARAPHRASES, OTHER_WORLDS
+from worldattention.core.models.text import MiniLMEncoder
+from worldattention.core.pocket.grammar import prompt_table
+from worldattention.core.pocket.mentions import parse
+from worldattention.core.pocket.prompts import SIMILARITY_KNOWN, understand
+from worldattention.core.pocket.text import PocketTextEncoder
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return MiniLMEncoder()
+
+
+def test_area_and_threshold_against_plain_counting():
+    rng = np.random.default_rng()
+    inside, outside = rng.normal(1, 1, 40).round(1), rng.normal(0, 1, 30).round(1)
+    pairs = [(a > b) + 0.5 * (a == b) for a in inside for b in outside]
+    assert roc_area(inside, outside) == pytest.approx(sum(pairs) / len(pairs))
+    found = best_threshold(inside, outside)
+
+    def told_apart(threshold):
+        return (inside >= threshold).mean() + (outside < threshold).mean()
+
+    assert told_apart(found) == pytest.approx(max(told_apart(t) for t in np.linspace(-4, 5, 2000)))
+    assert best_threshold([3.0, 4.0], [1.0, 2.0]) == 2.5
+
+
+def test_prompts_of_this_world_and_of_others(encoder):
+    for prompt in random.sample(prompt_table(), 12):
+        found = understand(prompt, encoder)
+        assert found.known
+        assert found.notice is None
+        assert found.similarity > SIMILARITY_KNOWN
+        assert found.similarity <= 1 + 1e-5
+    for prompt in ("a dragon flies over Tokyo", "a chef cooks pasta in a busy kitchen"):
+        found = understand(prompt, encoder)
+        assert not found.known
+        assert found.notice.startswith("This world knows villages, beaches, mountains and cities")
+        assert found.nearest in found.notice
+        assert parse(found.nearest).missing == ()
+
+
+def test_the_nearest_scene_of_a_prompt_that_names_nothing_is_the_most_similar(encoder):
+    text = "two hounds trot beside their owner"
+    found = understand(text, encoder)
+    assert parse(text).named == {}
+    assert parse(found.nearest).named["action"] == "dog"
+    cosine = float(encoder.encode(text).pooled @ encoder.encode(found.nearest).pooled)
+    assert found.similarity == pytest.approx(cosine)
+
+
+def test_korean_is_as_near_as_its_english_sentence(encoder):
+    pocket = PocketTextEncoder(encoder)
+    text = "노란 옷을 입은 여자가 비 오는 날 도시에서 풍선을 들고 있다"
+    english = pocket.understand(text).english
+    assert torch.equal(pocket.encode(text).tokens, encoder.encode(english).tokens)
+    assert pocket.understand(text).known
+    assert encoder.encode(text).pooled @ encoder.encode(english).pooled < 0.4
+
+
+@pytest.mark.parametrize("text", ["ボールを投げる男", "Девушка на пляже с собакой", "海滩上的女人"])
+def test_other_scripts_are_answered_with_one_sentence(encoder, text):
+    found = understand(text, encoder)
+    assert not found.known
+    assert "English and Korean" in found.notice
+    assert "\n" not in found.notice
+
+
+@pytest.mark.parametrize("text", ["", " ", "\0", "😀" * 5000, "?" * 5000, "ㅋㅋㅋ"])
+def test_garbage_is_no_prompt_of_this_world(text):
+    found = understand(text, HashEncoder())
+    assert found.notice is None or found.notice.count("\n") == 0
+    assert (found.action, found.place, found.shirt) == (None, None, None)
+
+
+def test_the_sets_do_not_touch_the_grammar():
+    table = set(prompt_table())
+    assert not table & {*FREE_PARAPHRASES, *OTHER_WORLDS}
+    assert len(set(FREE_PARAPHRASES)) == len(FREE_PARAPHRASES) >= 30
+    assert len(set(OTHER_WORLDS)) == len(OTHER_WORLDS) >= 50
+
+
+def test_the_threshold_in_use_is_the_measured_one(encoder):
+    report = measure_understanding(encoder, count=40)
+    assert report.best_threshold == pytest.approx(SIMILARITY_KNOWN, abs=0.04)
+    assert min(report.area, report.grammar, report.free, report.other) > 0.9
