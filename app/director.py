@@ -41,9 +41,13 @@ from worldattention.app.reel import Reel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
+from worldattention.core.replay import ReplaySession
+from worldattention.core.telemetry_log import Span, TelemetryLog
 from worldattention.core.timeline import Timeline
 
 log = logging.getLogger(__name__)
+
+Left = tuple[array[int], tuple[Span, ...]]
 
 
 class Director:
@@ -54,6 +58,7 @@ class Director:
         open_engine: OpenEngine,
         open_session: OpenSession,
         reel: Reel,
+        telemetry: TelemetryLog,
         publish: Callable[[Message], None],
         cancelled: Callable[[], bool],
         config: EngineConfig,
@@ -62,6 +67,7 @@ class Director:
         self._open_engine = open_engine
         self._open_session = open_session
         self._reel = reel
+        self._log = telemetry
         self._publish = publish
         self._cancelled = cancelled
         self._config = config
@@ -69,8 +75,8 @@ class Director:
         self._engine: EngineLike | None = None
         self._session: SessionLike | None = None
         self._said: deque[tuple[int, float, str]] = deque()  # live prompts that the window has not seen yet
-        self._reels: dict[str, array[int]] = {}  # frames of the branches that were left
-        self.outputs = Outputs(reel, publish)
+        self._left: dict[str, Left] = {}  # frames and records of the branches that were left
+        self.outputs = Outputs(reel, telemetry, publish)
         self.running = False
         self.failed = False
         self.epoch = 0
@@ -109,7 +115,11 @@ class Director:
 
     def may_step(self, played: int) -> bool:
         """Whether a block may be made: the world runs, and not more than one lies ahead of frame `played`."""
-        if self._session is None or self._engine is None or self.failed or not self.running:
+        if self._session is None or self._engine is None or self.failed:
+            return False
+        if isinstance(self._session, ReplaySession):  # all of it is there: read it for scrubbing
+            return not self._session.ended
+        if not self.running:
             return False
         return self._reel.made - played <= self._engine.geometry.block_frames
 
@@ -120,7 +130,7 @@ class Director:
         self._publish(Begun(self.epoch, block, self.seconds(block + 1)))
         result = self._session.step(self._cancelled)
         if self._reel.append(self.epoch, result.frames):
-            self.outputs.take_down(result.frames)
+            self.outputs.take_down(result)
             self._publish(Made(self.epoch, result.telemetry))
 
     def foresee(self, foresight: Foresight) -> None:
@@ -152,7 +162,7 @@ class Director:
                 self._rename(command)
             case DeleteBranch():
                 self._a_session().delete(command.name)
-                self._reels.pop(command.name, None)
+                self._left.pop(command.name, None)
                 self._publish_branches()
 
     def fail(self) -> None:
@@ -163,6 +173,7 @@ class Director:
     def close(self) -> None:
         """Ends recording, session and engine."""
         self.outputs.end_recording()
+        self._log.close()
         self._close_engine()
 
     def _say(self, command: Say) -> None:
@@ -191,8 +202,9 @@ class Director:
         self._config = command.config
         self._said.clear()
         self._reel.clear(self.epoch)
-        self._reels.clear()
-        if self.failed:
+        self._log.clear()
+        self._left.clear()
+        if self.failed or command.reload:
             self._close_engine()  # the next turn loads anew
             self.failed = False
         elif self._session is not None and self._engine is not None:
@@ -205,24 +217,26 @@ class Director:
     def _change_branch(self, command: Rewind | SwitchBranch) -> None:
         """Whatever comes of it, the epoch is the new one: the block that was being made is gone."""
         self.epoch = command.epoch
-        left = self._reel.truncate(self.epoch, self._reel.made)
+        left = self._reel.truncate(self.epoch, self._reel.made), self._log.spans()
         session = self._a_session()
         before = session.history.current
         if isinstance(command, Rewind):
             session.rewind(command.block, command.name, self._cancelled)
-            self._reels[before] = left
+            self._left[before] = left
         else:
             session.switch(command.name, self._cancelled)
-            self._reels[before], left = left, self._reels.get(command.name, left)
+            self._left[before], left = left, self._left.get(command.name, left)
         self._said.clear()
         self._engine, self._timeline = session.engine, session.timeline
-        self._reel.take_up(self.epoch, left, self._engine.geometry.frames_before_block(self.block))
+        frames, records = left
+        self._reel.take_up(self.epoch, frames, self._engine.geometry.frames_before_block(self.block))
+        self._log.take_up(records, self.block)
         self._publish_branches()
 
     def _rename(self, command: RenameBranch) -> None:
         self._a_session().rename(command.name, command.new)
-        if command.name in self._reels:
-            self._reels[command.new.strip()] = self._reels.pop(command.name)
+        if command.name in self._left:
+            self._left[command.new.strip()] = self._left.pop(command.name)
         self._publish_branches()
 
     def _publish_branches(self) -> None:

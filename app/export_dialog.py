@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldattention.app.dialogs import ask_export_length
+from worldattention.app.export import ExportJob
 from worldattention.app.messages import ExportDone
 from worldattention.app.notifications import ERROR, INFO
 from worldattention.app.texts import plain_label
@@ -104,7 +105,7 @@ class ExportFlow(QObject):
         dialog.show_progress(0, frames)
         dialog.open()
         self._dialog = dialog
-        window.world.export(path, frames, window.files.name)
+        window.world.export(ExportJob(path, frames, window.files.name))
 
     def _moved(self, frames: int, total: int) -> None:
         if self._dialog is not None:

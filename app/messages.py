@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from worldattention.app.export import ExportJob
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import Geometry
 from worldattention.core.history import History
@@ -144,19 +145,21 @@ class SetRunning(Command):
 
 @dataclass(frozen=True, slots=True)
 class Restart(Command):
-    """A new world, from block 0, with this timeline and configuration; its `epoch` is the new one."""
+    """A new world, from block 0, with this timeline and configuration; its `epoch` is the new one.
+
+    `reload`: the engine is opened anew (another model, device or quota, or a recording).
+    """
 
     timeline: Timeline
     config: EngineConfig
+    reload: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Export(Command):
-    """Write the first `frames` frames as a video, making those that are missing."""
+    """Write frames of the world to a file, making those that are missing."""
 
-    path: Path
-    frames: int
-    title: str
+    job: ExportJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,7 @@ class Record(Command):
 
     path: Path | None
     title: str = ""
+    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,45 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from worldattention.app.export import ExportJob, export_video
+from worldattention.app.export import export
+from worldattention.app.faults import explain
 from worldattention.app.messages import Export, ExportDone, ExportProgress, Message, Record, Recorded
-from worldattention.app.reel import Frames, Reel
+from worldattention.app.reel import Reel
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
-from worldattention.core.recorder import Recording
+from worldattention.core.recorded import SessionRecording
+from worldattention.core.telemetry import BlockResult
+from worldattention.core.telemetry_log import TelemetryLog
 
 
 class Outputs:
     """Owns the recording, and knows whether an export runs. For the worker's thread."""
 
-    def __init__(self, reel: Reel, publish: Callable[[Message], None]) -> None:
+    def __init__(self, reel: Reel, log: TelemetryLog, publish: Callable[[Message], None]) -> None:
         self._reel = reel
+        self._log = log
         self._publish = publish
-        self._recording: Recording | None = None
+        self._recording: SessionRecording | None = None
         self.exporting = False
 
     def export(self, command: Export, make_more: Callable[[], None], cancelled: Callable[[], bool]) -> None:
-        """Writes a video; `make_more` makes one block. Every outcome is published.
+        """Writes a file; `make_more` makes one block. Every outcome is published.
 
         Raises what is no failure of the file.
         """
 
+        job = command.job
+
         def progress(frames: int) -> None:
-            self._publish(ExportProgress(frames, command.frames))
+            self._publish(ExportProgress(frames, job.frames))
 
         self.exporting = True
         try:
-            job = ExportJob(command.path, command.frames, command.title)
-            export_video(job, self._reel, make_more, progress, cancelled)
+            export(job, self._reel, self._log, make_more, progress, cancelled)
         except Cancelled:
-            self._publish(ExportDone(command.path, 0, cancelled=True))
+            self._publish(ExportDone(job.path, 0, cancelled=True))
         except UserError as error:
-            self._publish(ExportDone(command.path, 0, failure=str(error)))
+            self._publish(ExportDone(job.path, 0, failure=str(error)))
         except Exception as error:
-            self._publish(ExportDone(command.path, 0, failure=sentence(error)))
+            self._publish(ExportDone(job.path, 0, failure=explain(error)))
             raise
         else:
-            self._publish(ExportDone(command.path, command.frames))
+            self._publish(ExportDone(job.path, job.frames))
         finally:
             self.exporting = False
 
@@ -53,7 +58,9 @@ class Outputs:
         if command.path is not None:
             if sizes is None:
                 raise UserError("The world is not there yet: wait until it is, then record.")
-            self._recording = Recording(command.path, sizes.height, sizes.width, title=command.title)
+            self._recording = SessionRecording(
+                command.path, sizes.height, sizes.width, title=command.title, comment=command.comment
+            )
 
     def end_recording(self) -> None:
         """Closes the recording's file."""
@@ -67,12 +74,13 @@ class Outputs:
         else:
             self._publish(Recorded(recording.path, recording.frames))
 
-    def take_down(self, frames: Frames) -> None:
-        """Adds frames to the recording; a full disk ends the recording, not the world."""
+    def take_down(self, result: BlockResult) -> None:
+        """A block was made: log and recording take it. A full disk ends the recording, not the world."""
+        self._log.append(result.telemetry)
         if self._recording is None:
             return
         try:
-            self._recording.write(frames)
+            self._recording.write(result.frames, result.telemetry)
         except UserError as error:
             recording, self._recording = self._recording, None
             with suppress(UserError):  # the reason is known already
@@ -80,16 +88,3 @@ class Outputs:
             kept = recording.partial if recording.partial.exists() else recording.path
             told = f"{error} What was recorded until then is kept as '{kept.name}'."
             self._publish(Recorded(recording.path, recording.frames, told))
-
-
-def sentence(error: Exception) -> str:
-    """A failure as one sentence for people."""
-    if isinstance(error, UserError):
-        return str(error)
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return (
-            "The machine's memory ran out: close other programs or choose sparser attention, "
-            "then restart the world."
-        )
-    cause = f"{type(error).__name__}: {error}".splitlines()[0][:160]
-    return f"The world was stopped by a fault of the program ({cause}): restart it to go on."

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 
 from worldattention.app.director import Director
+from worldattention.app.faults import explain
 from worldattention.app.foresight import Foresight
 from worldattention.app.messages import (
     Acknowledged,
@@ -32,10 +33,10 @@ from worldattention.app.messages import (
     SwitchBranch,
     Typing,
 )
-from worldattention.app.outputs import sentence
 from worldattention.app.reel import Reel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.telemetry_log import TelemetryLog
 from worldattention.core.timeline import Timeline
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class Worker:
         bell: Callable[[], None],
         config: EngineConfig,
         timeline: Timeline,
+        telemetry: TelemetryLog | None = None,
     ) -> None:
         self._bell = bell
         self._wanted_epoch = 0
@@ -65,8 +67,9 @@ class Worker:
         self._wake = threading.Condition()
         self._closing = threading.Event()
         self._export_cancel = threading.Event()
+        telemetry = TelemetryLog() if telemetry is None else telemetry
         self._director = Director(
-            open_engine, open_session, reel, self._publish, self._cancelled, config, timeline
+            open_engine, open_session, reel, telemetry, self._publish, self._cancelled, config, timeline
         )
         self._foresight = Foresight(self._publish)
         self._thread = threading.Thread(target=self._run, name="world", daemon=True)
@@ -162,7 +165,7 @@ class Worker:
         for command in commands:
             if command.epoch < newest:
                 if isinstance(command, Export):
-                    self._publish(ExportDone(command.path, 0, cancelled=True))
+                    self._publish(ExportDone(command.job.path, 0, cancelled=True))
                 self._acknowledge(command, "The world was restarted before this could take effect.")
         return [command for command in commands if command.epoch >= newest]
 
@@ -189,7 +192,7 @@ class Worker:
         log.debug("the world stopped", exc_info=error)  # told by Failed; --debug shows where
         self._director.fail()
         detail = "".join(traceback.format_exception(error))
-        self._publish(Failed(self._director.epoch, sentence(error), detail))
+        self._publish(Failed(self._director.epoch, explain(error), detail))
 
     def _acknowledge(self, command: Command, refused: str | None = None) -> None:
         block = self._director.block

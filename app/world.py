@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QImage
 
+from worldattention.app.export import ExportJob
 from worldattention.app.messages import (
     Acknowledged,
     Begun,
@@ -44,6 +45,7 @@ from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.project import ProjectSettings
 from worldattention.core.telemetry import BlockTelemetry
+from worldattention.core.telemetry_log import TelemetryLog
 from worldattention.core.timeline import Timeline
 
 TELEMETRY_BLOCKS = 2000
@@ -81,6 +83,7 @@ class World(QObject):
     ) -> None:
         super().__init__(parent)
         self.reel = Reel(folder)
+        self.log = TelemetryLog(folder)
         self.playback = Playback(self.reel, self)
         self.thumbnails = Thumbnails()
         self.geometry: Geometry = POCKET_GEOMETRY
@@ -94,7 +97,9 @@ class World(QObject):
         self._branchings: set[int] = set()  # waiting for their acknowledgement
         self._unseen: list[tuple[int, float]] = []  # frame from which a prompt shows, moment of Enter
         self._last_said = 0
-        self._worker = Worker(open_engine, open_session, self.reel, self._bell.emit, config, timeline)
+        self._worker = Worker(
+            open_engine, open_session, self.reel, self._bell.emit, config, timeline, self.log
+        )
         self._bell.connect(self._drain, Qt.ConnectionType.QueuedConnection)
         self.playback.moved.connect(self._played)
         self.playback.running_changed.connect(self._running_changed)
@@ -137,8 +142,13 @@ class World(QObject):
         self._configures[command.id] = settings
         self._worker.post(command)
 
-    def restart(self, timeline: Timeline, config: EngineConfig, keep_prompts: bool = True) -> None:
-        """A new world from block 0. Prompts that were not acknowledged yet go along, unless told otherwise."""
+    def restart(
+        self, timeline: Timeline, config: EngineConfig, keep_prompts: bool = True, reload: bool = False
+    ) -> None:
+        """A new world from block 0. Prompts that were not acknowledged yet go along, unless told otherwise.
+
+        `reload`: the engine is opened anew.
+        """
         self._epoch += 1
         waiting, self._says = self._says, {}
         self._configures.clear()
@@ -148,7 +158,7 @@ class World(QObject):
         self.blocks = 0
         self.reel.clear(self._epoch)
         self.state = "loading"
-        self._worker.post(Restart(self._worker.new_id(), self._epoch, timeline, config))
+        self._worker.post(Restart(self._worker.new_id(), self._epoch, timeline, config, reload))
         self._worker.post(SetRunning(self._worker.new_id(), self._epoch, self.playback.running))
         if keep_prompts:
             for prompt, since in waiting.values():
@@ -175,15 +185,15 @@ class World(QObject):
         """Forgets a branch; `branched` or `branch_refused` answer."""
         self._change_branches(DeleteBranch(self._worker.new_id(), self._epoch, name))
 
-    def record(self, path: Path | None, title: str = "") -> None:
+    def record(self, path: Path | None, title: str = "", comment: str = "") -> None:
         """Records from the next block on, or ends the recording; `recorded` or `recording_refused` answer."""
-        command = Record(self._worker.new_id(), self._epoch, path, title)
+        command = Record(self._worker.new_id(), self._epoch, path, title, comment)
         self._recordings.add(command.id)
         self._worker.post(command)
 
-    def export(self, path: Path, frames: int, title: str) -> None:
-        """Writes a video; `export_moved` and `export_done` answer."""
-        self._worker.post(Export(self._worker.new_id(), self._epoch, path, frames, title))
+    def export(self, job: ExportJob) -> None:
+        """Writes a file; `export_moved` and `export_done` answer."""
+        self._worker.post(Export(self._worker.new_id(), self._epoch, job))
 
     def cancel_export(self) -> None:
         """Stops the export soon."""

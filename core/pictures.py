@@ -1,0 +1,90 @@
+"""Frames as pictures: a sequence of PNG files or an animated GIF. Neither needs ffmpeg."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from secrets import token_hex
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from worldattention.core.errors import UserError
+from worldattention.core.files import failures_told, replacing
+from worldattention.core.geometry import FPS
+
+GIF_STEP = 2
+"""Every second frame goes into a GIF: browsers play 8 frames a second evenly, 16 they do not."""
+GIF_WIDTH = 480
+_COLOURS = 192
+_PICTURES = "the pictures"
+
+Frame = npt.NDArray[np.uint8]
+
+
+def enlarge(frame: Frame, scale: int) -> Frame:
+    """A frame [H, W, 3] as [scale x H, scale x W, 3]."""
+    if scale == 1:
+        return frame
+    height, width, _ = frame.shape
+    picture = Image.fromarray(frame).resize((scale * width, scale * height), Image.Resampling.BICUBIC)
+    return np.asarray(picture)
+
+
+def write_pictures(folder: Path, frames: Iterable[Frame]) -> None:
+    """Writes frames [H, W, 3] as 000000.png, 000001.png ... into a new folder, which appears when all are there.
+
+    Raises UserError when the folder exists with something in it, or cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"There is something at '{folder}' already: name a new folder for the pictures.")
+    if not folder.parent.is_dir():
+        raise UserError(
+            f"There is no folder '{folder.parent}' for the pictures: make it first, or name another."
+        )
+    part = folder.parent / f".worldattention-{token_hex(6)}.part"
+    try:
+        with failures_told(folder, _PICTURES):
+            part.mkdir()
+        for number, frame in enumerate(frames):
+            with failures_told(folder, _PICTURES):
+                Image.fromarray(frame).save(part / f"{number:06d}.png", compress_level=4)
+        with failures_told(folder, _PICTURES):
+            os.rename(part, folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def write_gif(path: Path, frames: Iterable[Frame], count: int) -> None:
+    """Writes every second of `count` frames [H, W, 3] as an endless GIF of the same length in seconds.
+
+    Each picture has colours of its own; wide ones are made smaller. Raises UserError.
+    """
+    shown = _for_gif(frames)
+    first = next(shown)
+    starts = [round(100 * number / FPS) for number in range(0, count, GIF_STEP)]
+    ends = [*starts[1:], round(100 * count / FPS)]
+    lengths_ms = [10 * (end - start) for start, end in zip(starts, ends, strict=True)]
+    with replacing(path, "the animation") as temporary, failures_told(path, "the animation"):
+        first.save(
+            temporary,
+            format="GIF",
+            save_all=True,
+            append_images=shown,
+            duration=lengths_ms,
+            loop=0,
+        )
+
+
+def _for_gif(frames: Iterable[Frame]) -> Iterator[Image.Image]:
+    for number, frame in enumerate(frames):
+        if number % GIF_STEP:
+            continue
+        picture = Image.fromarray(frame)
+        if picture.width > GIF_WIDTH:
+            height = max(1, round(picture.height * GIF_WIDTH / picture.width))
+            picture = picture.resize((GIF_WIDTH, height), Image.Resampling.LANCZOS)
+        yield picture.quantize(_COLOURS)

@@ -1,0 +1,197 @@
+"""A recorded session: a video, and beside it the telemetry of its blocks as JSON lines (DESIGN 7)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Generator, Iterable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from worldattention.core.errors import UserError
+from worldattention.core.files import failures_told, reason, replacing
+from worldattention.core.geometry import FPS
+from worldattention.core.recorder import Recording, find_ffmpeg
+from worldattention.core.telemetry import BlockTelemetry, telemetry_from_json
+from worldattention.core.timeline import Event, Timeline, make_timeline
+
+LOG_SUFFIX = ".jsonl"
+_WHAT = "the telemetry"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSession:
+    """A video and its blocks, numbered from 0 and from the video's first frame on. Sizes in pixels."""
+
+    video: Path
+    height: int
+    width: int
+    records: tuple[BlockTelemetry, ...]
+
+    @property
+    def frames(self) -> int:
+        """Pixel frames that the records tell of."""
+        return sum(record.frames for record in self.records)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The prompts as they were used: one event for each."""
+        events: list[Event] = []
+        for record in self.records:
+            start, end = record.first_frame / FPS, (record.first_frame + record.frames) / FPS
+            if events and events[-1].prompt == record.prompt:
+                events[-1] = replace(events[-1], end=end)
+            else:
+                events.append(Event(len(events) + 1, start, end, record.prompt))
+        return make_timeline(events)
+
+    def read(self) -> Generator[npt.NDArray[np.uint8], None, None]:
+        """The video's frames [height, width, 3], in order."""
+        return _decode(self.video)
+
+
+def log_path(video: Path) -> Path:
+    """Where the telemetry of a video lies."""
+    return video.with_suffix(LOG_SUFFIX)
+
+
+def write_log(path: Path, records: Iterable[BlockTelemetry]) -> int:
+    """Writes records as JSON lines, whole or not at all; returns how many. Raises UserError."""
+    count = 0
+    with replacing(path, _WHAT) as temporary, failures_told(path, _WHAT), temporary.open("wb") as file:
+        for record in records:
+            file.write(f"{record.to_json()}\n".encode("utf-8", "surrogatepass"))
+            count += 1
+    return count
+
+
+def open_recorded(path: Path) -> RecordedSession:
+    """The session of a video, or of the telemetry beside one.
+
+    Raises:
+        UserError: one of the two is missing, foreign or broken. A half-written last line is left out.
+    """
+    video, log = _pair(path)
+    records = _renumbered(_read_log(log))
+    if not records:
+        raise UserError(f"The telemetry '{log}' holds no block: open another recording.")
+    with closing(_decode(video)) as frames:
+        first = next(frames, None)
+    if first is None:
+        raise UserError(f"The video '{video}' cannot be played: open another recording.")
+    return RecordedSession(video, first.shape[0], first.shape[1], records)
+
+
+class SessionRecording:
+    """A recording with the telemetry of its blocks. Both survive a kill, up to the last second."""
+
+    def __init__(self, path: Path, height: int, width: int, *, title: str = "", comment: str = "") -> None:
+        self._video = Recording(path, height, width, title=title, comment=comment)
+        self.path = path
+        self.partial = self._video.partial
+        self._partial_log = log_path(self.partial)
+        try:
+            with failures_told(self._partial_log, _WHAT):
+                self._log = self._partial_log.open("wb", buffering=0)
+        except BaseException:
+            self._video.abort()
+            raise
+
+    @property
+    def frames(self) -> int:
+        """Pixel frames taken so far."""
+        return self._video.frames
+
+    def write(self, frames: npt.NDArray[np.uint8], record: BlockTelemetry) -> None:
+        """Appends a block: frames [T, height, width, 3] and its record. Raises UserError."""
+        self._video.write(frames)
+        with failures_told(self._partial_log, _WHAT):
+            self._log.write(f"{record.to_json()}\n".encode("utf-8", "surrogatepass"))
+
+    def close(self) -> None:
+        """Finishes both at their places. Raises UserError; what was recorded then stays as it was."""
+        self._log.close()
+        if not self.frames:
+            self._partial_log.unlink(missing_ok=True)
+        self._video.close()
+        target = log_path(self.path)
+        with failures_told(target, _WHAT):
+            self._partial_log.replace(target)
+
+    def abort(self) -> None:
+        """Throws both away."""
+        self._log.close()
+        self._video.abort()
+        self._partial_log.unlink(missing_ok=True)
+
+
+def _pair(path: Path) -> tuple[Path, Path]:
+    if path.suffix.lower() == LOG_SUFFIX:
+        video, log = path.with_suffix(".mp4"), path
+    else:
+        video, log = path, log_path(path)
+    if not video.is_file():
+        raise UserError(
+            f"There is no video '{video}': a recorded session is a video with its telemetry beside it."
+        )
+    if not log.is_file():
+        raise UserError(
+            f"There is no telemetry '{log.name}' beside the video: put it there, or open another one."
+        )
+    return video, log
+
+
+def _read_log(path: Path) -> list[BlockTelemetry]:
+    records: list[BlockTelemetry] = []
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    records.append(telemetry_from_json(line.decode("utf-8", "surrogatepass")))
+                except ValueError as error:
+                    if not line.endswith(b"\n"):
+                        break  # the program was killed within it
+                    raise UserError(
+                        f"The telemetry '{path}' is broken at line {number}: open another recording."
+                    ) from error
+    except OSError as error:
+        raise UserError(f"The telemetry '{path}' cannot be read: {reason(error)}.") from error
+    return records
+
+
+def _renumbered(records: list[BlockTelemetry]) -> tuple[BlockTelemetry, ...]:
+    """Blocks from 0 and frames from 0: a recording may begin late, and a world restart within it."""
+    result: list[BlockTelemetry] = []
+    frames = 0
+    for block, record in enumerate(records):
+        shift = 3 * (record.block - block)  # latent frames
+        pages = tuple(replace(page, first_frame=page.first_frame - shift) for page in record.pages)
+        result.append(replace(record, block=block, first_frame=frames, pages=pages))
+        frames += record.frames
+    return tuple(result)
+
+
+def _decode(video: Path) -> Generator[npt.NDArray[np.uint8], None, None]:
+    """Frames as ffmpeg's stream of PPM pictures, each of which says its size."""
+    command = [
+        *(find_ffmpeg(), "-hide_banner", "-nostdin", "-loglevel", "quiet", "-i", f"file:{video.absolute()}"),
+        *("-map", "0:v:0", "-f", "image2pipe", "-c:v", "ppm", "-pix_fmt", "rgb24", "pipe:1"),
+    ]
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert process.stdout is not None
+    try:
+        while process.stdout.readline() == b"P6\n":
+            width, height = map(int, process.stdout.readline().split())
+            process.stdout.readline()  # 255
+            data = process.stdout.read(3 * width * height)
+            if len(data) == 3 * width * height:
+                yield np.frombuffer(data, np.uint8).reshape(height, width, 3)
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait()
