@@ -76,7 +76,9 @@ def export(
                     "The first frames are no longer kept: save the project and use `worldattention render`."
                 )
             yield picture
-            progress(number + 1 - job.first_frame)
+            done = number + 1 - job.first_frame
+            if done % FPS == 0 or done == job.frames:
+                progress(done)
 
     pictures = _composed(job, log, numbered())
     if job.kind == GIF:

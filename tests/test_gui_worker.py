@@ -10,6 +10,7 @@ import pytest
 
 from tests.fakes_window import FakeSession, Script, opener, picture
 from worldattention.app import messages as m
+from worldattention.app.export import ExportJob
 from worldattention.app.reel import Reel
 from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig, with_choices
@@ -300,7 +301,7 @@ def test_an_export_that_a_restart_overtakes_is_told_as_cancelled(desk):
     one = desk(hold=hold)
     one.post(m.SetRunning, True)
     one.until(lambda x: isinstance(x, m.Begun))  # the worker is in a step: the export waits in its queue
-    one.post(m.Export, Path("never.mp4"), 400, "a title")
+    one.post(m.Export, ExportJob(Path("never.mp4"), 400, "a title"))
     one.epoch = 1
     one.post(m.Restart, ONE, EngineConfig())
     done = one.until(lambda x: isinstance(x, m.ExportDone))
@@ -311,7 +312,7 @@ def test_a_late_cancel_does_not_reach_the_next_export(desk, tmp_path):
     one = running(desk())
     one.worker.cancel_export()  # of an export that is over
     target = tmp_path / "x.mp4"
-    one.post(m.Export, target, 4, "a title")
+    one.post(m.Export, ExportJob(target, 4, "a title"))
     done = one.until(lambda x: isinstance(x, m.ExportDone), seconds=30)
     assert (done.cancelled, done.failure) == (False, None)
     assert target.exists()
