@@ -47,7 +47,7 @@ from worldattention.core.timeline import Timeline
 
 log = logging.getLogger(__name__)
 
-Left = tuple[array[int], tuple[Span, ...]]
+Left = tuple["array[int]", tuple[Span, ...]]
 
 
 class Director:
