@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtGui import QUndoCommand
 
+from worldattention.app.timeline.marks import Marker
 from worldattention.core.timeline import Timeline
 
 
@@ -15,9 +16,9 @@ class MarkerEdit(QUndoCommand):
     def __init__(
         self,
         text: str,
-        before: tuple[float, ...],
-        after: tuple[float, ...],
-        show: Callable[[tuple[float, ...]], None],
+        before: tuple[Marker, ...],
+        after: tuple[Marker, ...],
+        show: Callable[[tuple[Marker, ...]], None],
     ) -> None:
         super().__init__(text)
         self._before = before

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from worldattention.app.dialogs import ask_save
+from worldattention.app.timeline.marks import Marker, markers_from_json, markers_to_json
 from worldattention.core.errors import UserError
 from worldattention.core.project import (
     Project,
@@ -30,17 +31,13 @@ class Present:
     """What the window holds now."""
 
     timeline: Timeline
-    markers: tuple[float, ...]
+    markers: tuple[Marker, ...]
     settings: ProjectSettings
 
 
-def markers_of(project: Project) -> tuple[float, ...]:
+def markers_of(project: Project) -> tuple[Marker, ...]:
     """The markers that a project's file holds; anything else under that key is left alone."""
-    markers = project.extra.get(MARKERS)
-    if not isinstance(markers, list):
-        return ()
-    times = [at for at in markers if isinstance(at, int | float) and 0 <= at <= MAX_SECONDS]
-    return tuple(sorted({float(at) for at in times}))
+    return markers_from_json(project.extra.get(MARKERS))
 
 
 def sample_paths() -> list[Path]:
@@ -81,7 +78,7 @@ class ProjectFiles(QObject):
         now = self._present()
         extra = self.saved.extra
         if now.markers != markers_of(self.saved):
-            extra = {**extra, MARKERS: list(now.markers)}
+            extra = {**extra, MARKERS: markers_to_json(now.markers)}
         return replace(self.saved, timeline=now.timeline, settings=now.settings, extra=extra)
 
     @property

@@ -324,6 +324,8 @@ class Engine:
             preset=config.preset,
             attention=config.attention.mode,
             retrieval=config.cache.retrieval,
+            steps=len(self._timesteps),
+            asked_density=config.attention.density,
             window=(*draft.plan.spans, current),
             pages=self._pages.records(self._memory.bank, set(draft.plan.page_ids), draft.retrieval),
             tiers=self._memory.bank.usage(),

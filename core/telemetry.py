@@ -94,6 +94,8 @@ class BlockTelemetry:
     recall: RecallRecord | None = None
     prompt_changed: bool = False
     notices: tuple[str, ...] = field(default=())
+    steps: int = 4  # denoising steps
+    asked_density: float | None = None  # None: every head chose its own
 
     @property
     def fps(self) -> float:

@@ -43,7 +43,7 @@ class Timeline:
 
     def event_at(self, seconds: float) -> Event | None:
         """The event whose span holds `seconds`, else None."""
-        index = bisect_right([event.start for event in self.events], seconds) - 1
+        index = bisect_right(self.events, seconds, key=_start) - 1
         if index >= 0 and seconds < self.events[index].end:
             return self.events[index]
         return None
@@ -52,7 +52,7 @@ class Timeline:
         """The prompt in force at `seconds`: of the event there, else of the last one before it, else the first."""
         if not self.events:
             return None
-        index = bisect_right([event.start for event in self.events], seconds) - 1
+        index = bisect_right(self.events, seconds, key=_start) - 1
         return self.events[max(index, 0)].prompt
 
     def get(self, event_id: int) -> Event:
@@ -112,6 +112,10 @@ class Timeline:
         return make_timeline((*events, Event(next_id, seconds, stop, prompt)))
 
 
+def _start(event: Event) -> float:
+    return event.start
+
+
 def make_timeline(events: Iterable[Event]) -> Timeline:
     """A sound timeline of these events. Raises UserError on bad times, prompts, ids or overlaps."""
     ordered = sorted(events, key=lambda event: event.start)
@@ -147,5 +151,9 @@ def check_prompt(prompt: str) -> None:
         )
     if "\0" in prompt:
         raise UserError("The prompt holds a NUL character: remove it.")
-    if any("\ud800" <= character <= "\udfff" for character in prompt):
-        raise UserError("The prompt holds half of a character pair (a lone surrogate): type it again.")
+    try:
+        prompt.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UserError(
+            "The prompt holds half of a character pair (a lone surrogate): type it again."
+        ) from None

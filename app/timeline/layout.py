@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
 
 from worldattention.core.timeline import Event, Timeline
 
-RULER_HEIGHT = 22.0
-EVENT_HEIGHT = 40.0
-FILM_HEIGHT = 30.0
+SECONDS_HEIGHT = 20.0
+RULER_HEIGHT = 32.0
+"""Seconds, and below them blocks."""
+SIGN_HEIGHT = 13.0
+EVENT_HEIGHT = 38.0
+FILM_HEIGHT = 26.0
 GAP = 3.0
 HANDLE_PIXELS = 7.0
 MARGIN = 12.0
@@ -31,7 +35,11 @@ class Layout:
 
     def seconds(self, x: float) -> float:
         """Time of a pixel; never negative."""
-        return max(0.0, self.offset + (x - MARGIN) / self.scale)
+        return max(0.0, self.time(x))
+
+    def time(self, x: float) -> float:
+        """Time of a pixel, negative left of the beginning."""
+        return self.offset + (x - MARGIN) / self.scale
 
     @property
     def last(self) -> float:
@@ -49,9 +57,21 @@ class Layout:
         return QRectF(0, self.events.top() - GAP - FILM_HEIGHT, self.width, FILM_HEIGHT)
 
     @property
+    def signs(self) -> QRectF:
+        """The row of names below the ruler: markers and mode changes."""
+        return QRectF(0, RULER_HEIGHT, self.width, SIGN_HEIGHT)
+
+    @property
     def arcs(self) -> QRectF:
         """The space between ruler and film, where recalls leap."""
         return QRectF(0, RULER_HEIGHT, self.width, max(0.0, self.film.top() - RULER_HEIGHT))
+
+    def visible(self, timeline: Timeline, left: float = 0.0, right: float | None = None) -> tuple[Event, ...]:
+        """The events that are seen between two pixels; found without looking at all others."""
+        low, high = self.time(left), self.time(self.width if right is None else right)
+        events = timeline.events
+        first = max(0, bisect_right(events, low, key=_start) - 1)
+        return events[first : bisect_right(events, high, key=_start)]
 
     def event_rect(self, event: Event) -> QRectF:
         """The box of an event."""
@@ -63,7 +83,7 @@ class Layout:
         if not self.events.contains(point):
             return "time", None
         near: list[tuple[float, str, Event]] = []
-        for event in timeline.events:
+        for event in self.visible(timeline, point.x() - HANDLE_PIXELS, point.x() + HANDLE_PIXELS):
             rect = self.event_rect(event)
             handle = min(HANDLE_PIXELS, rect.width() / 3)
             inside = rect.left() <= point.x() < rect.right()
@@ -79,12 +99,24 @@ class Layout:
         return part, event
 
 
+def _start(event: Event) -> float:
+    return event.start
+
+
 def tick_step(scale: float) -> float:
     """Seconds between labelled ticks of the ruler so that labels do not touch."""
     for step in (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0):
         if step * scale >= 64:
             return step
     return 3600.0
+
+
+def block_step(block_pixels: float) -> int:
+    """Blocks between labelled ticks so that labels do not touch."""
+    for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
+        if step * block_pixels >= 44:
+            return step
+    return 5000
 
 
 def clock(seconds: float, tenths: bool = False) -> str:

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor, QImage, QUndoStack
 
 from worldattention.app import theme
 from worldattention.app.commands import MarkerEdit, TimelineEdit
-from worldattention.app.timeline import rules
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.timeline import marks, rules
+from worldattention.app.timeline.marks import Arc, Marker, ModeChange
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
-from worldattention.core.telemetry import PageRecord
+from worldattention.core.telemetry import BlockTelemetry, PageRecord
 from worldattention.core.timeline import Event, Timeline, check_prompt
 
 MAX_PICTURES = 2000
 MAX_ARCS = 400
-UNDO_LIMIT = 500
+MAX_MODE_CHANGES = 400
+UNDO_LIMIT = 2000
 MARKER_REACH = 0.1
 """Seconds within which the playhead stands on a marker."""
 
-
-@dataclass(frozen=True, slots=True)
-class Arc:
-    """A recall: at time `at` the page that holds `start`..`end` was read again (seconds)."""
-
-    at: float
-    start: float
-    end: float
-    score: float | None
+_STEPS = {
+    "Move": (QT_TRANSLATE_NOOP("TimelineModel", "Move event"), QT_TRANSLATE_NOOP("TimelineModel", "Move events")),
+    "Delete": (
+        QT_TRANSLATE_NOOP("TimelineModel", "Delete event"), QT_TRANSLATE_NOOP("TimelineModel", "Delete events")
+    ),
+    "Duplicate": (
+        QT_TRANSLATE_NOOP("TimelineModel", "Duplicate event"),
+        QT_TRANSLATE_NOOP("TimelineModel", "Duplicate events"),
+    ),
+}
 
 
 class TimelineModel(QObject):
@@ -49,11 +52,13 @@ class TimelineModel(QObject):
         self.geometry: Geometry = POCKET_GEOMETRY
         self.pictures: dict[int, QImage] = {}  # by block
         self.arcs: list[Arc] = []
+        self.mode_changes: list[ModeChange] = []
         self.highlight: tuple[float, float] | None = None  # of the past, in seconds
-        self._markers: tuple[float, ...] = ()
+        self._markers: tuple[Marker, ...] = ()
         self._colours: dict[str, int] = {}
         self._timeline = Timeline()
-        self._selected: int | None = None
+        self._selection: tuple[int, ...] = ()  # ids, the one under the hand last
+        self._newest: BlockTelemetry | None = None
         self._locked = 0.0
         self._playhead = 0.0
 
@@ -63,8 +68,8 @@ class TimelineModel(QObject):
         return self._timeline
 
     @property
-    def markers(self) -> tuple[float, ...]:
-        """Marked times in seconds, in order."""
+    def markers(self) -> tuple[Marker, ...]:
+        """Marked times, in order."""
         return self._markers
 
     @property
@@ -78,20 +83,59 @@ class TimelineModel(QObject):
         return self._playhead
 
     @property
+    def selection(self) -> tuple[int, ...]:
+        """Ids of the selected events; the one that was chosen last stands last."""
+        return self._selection
+
+    @property
     def selected(self) -> Event | None:
-        """The selected event."""
-        return next((event for event in self._timeline.events if event.id == self._selected), None)
+        """The selected event; of several the one that was chosen last."""
+        if not self._selection:
+            return None
+        last = self._selection[-1]
+        return next((event for event in self._timeline.events if event.id == last), None)
 
     def select(self, event_id: int | None) -> None:
-        """Selects an event, or none."""
-        if event_id != self._selected:
-            self._selected = event_id
+        """Selects one event, or none."""
+        self.select_all(() if event_id is None else (event_id,))
+
+    def select_all(self, ids: Iterable[int]) -> None:
+        """Selects these events, the last as the one under the hand."""
+        chosen = tuple(dict.fromkeys(ids))
+        if chosen != self._selection:
+            self._selection = chosen
             self.selection_changed.emit()
 
-    def open(self, timeline: Timeline, markers: Iterable[float] = ()) -> None:
+    def toggle_selected(self, event_id: int) -> None:
+        """Adds an event to the selection, or takes it out."""
+        rest = [other for other in self._selection if other != event_id]
+        self.select_all(rest if event_id in self._selection else [*rest, event_id])
+
+    def select_to(self, event_id: int) -> None:
+        """Selects all events from the one under the hand to this one."""
+        ids = [event.id for event in self._timeline.events]
+        if self.selected is None or event_id not in ids:
+            self.select(event_id)
+            return
+        first, last = sorted((ids.index(self.selected.id), ids.index(event_id)))
+        self.select_all([*(other for other in ids[first : last + 1] if other != event_id), event_id])
+
+    def select_neighbour(self, step: int) -> None:
+        """Selects the next event, or the one before; with none selected the one at the playhead."""
+        events = self._timeline.events
+        if not events:
+            return
+        if (event := self.selected) is None:
+            at = self._timeline.event_at(self._playhead)
+            self.select((at or events[0]).id)
+            return
+        index = events.index(event) + step
+        self.select(events[min(max(index, 0), len(events) - 1)].id)
+
+    def open(self, timeline: Timeline, markers: Iterable[Marker] = ()) -> None:
         """Another project: forgets the undo history and the world."""
-        self._markers = tuple(markers)
-        self._selected = None
+        self._markers = marks.in_order(markers)
+        self.select(None)
         self._timeline = timeline
         self._colours.clear()
         self.undo_stack.clear()
@@ -102,6 +146,8 @@ class TimelineModel(QObject):
         """A new world begins: nothing is made, nothing is locked."""
         self.pictures.clear()
         self.arcs.clear()
+        self.mode_changes.clear()
+        self._newest = None
         self.highlight = None
         self._locked = self._playhead = 0.0
         self.playhead_moved.emit()
@@ -133,10 +179,9 @@ class TimelineModel(QObject):
 
     def picture_of(self, block: int) -> QImage | None:
         """The picture of a block, or of the nearest one before it."""
-        if block in self.pictures:
-            return self.pictures[block]
-        before = [other for other in self.pictures if other < block]
-        return self.pictures[max(before)] if before else None
+        if block not in self.pictures:
+            block = max((other for other in self.pictures if other < block), default=-1)
+        return self.pictures.get(block)
 
     def set_highlight(self, span: tuple[float, float] | None) -> None:
         """Marks a part of the past that something else points at."""
@@ -155,26 +200,35 @@ class TimelineModel(QObject):
         del self.arcs[:-MAX_ARCS]
         self.world_changed.emit()
 
+    def add_record(self, record: BlockTelemetry) -> None:
+        """A block was made: where its modes differ from the last one's, a flag stands."""
+        at = self.geometry.block_seconds(record.block)
+        changes = marks.mode_changes(self._newest, record, at)
+        self._newest = record
+        if changes:
+            self.mode_changes.extend(changes)
+            del self.mode_changes[:-MAX_MODE_CHANGES]
+            self.world_changed.emit()
+
     def edit(self, text: str, change: Callable[[Timeline], Timeline]) -> bool:
         """Applies a pure change as one undo step. False, and `refused`, when it is not possible."""
         try:
             after = change(self._timeline)
         except (UserError, KeyError) as error:
-            self.refused.emit(str(error) if isinstance(error, UserError) else "The event is gone.")
+            self.refused.emit(str(error) if isinstance(error, UserError) else self.tr("The event is gone."))
             return False
         if after == self._timeline:
             return True
-        new = {event.id for event in after.events} - {event.id for event in self._timeline.events}
+        before = {event.id for event in self._timeline.events}
+        new = [event.id for event in after.events if event.id not in before]
         self.undo_stack.push(TimelineEdit(text, self._timeline, after, self._show))
-        if len(new) == 1:
-            self.select(new.pop())
+        if new:
+            self.select_all(new)
         return True
 
     def add(self, seconds: float, prompt: str) -> bool:
         """A new event at a free place."""
-        return self.edit(
-            self.tr("Add event"), lambda old: rules.add(old, seconds, _checked(prompt), self._locked)
-        )
+        return self.edit(self.tr("Add event"), lambda old: rules.add(old, seconds, _checked(prompt), self._locked))
 
     def put(self, seconds: float, prompt: str) -> bool:
         """The prompt from `seconds` on (or from the end of the past), cutting what is there."""
@@ -189,48 +243,83 @@ class TimelineModel(QObject):
 
     def toggle_marker(self) -> None:
         """Marks the playhead's time, or takes the mark there away."""
-        at = rules.to_frame(self._playhead)
-        near = tuple(marker for marker in self._markers if abs(marker - at) < MARKER_REACH)
-        after = tuple(sorted({*self._markers, at} if not near else set(self._markers) - set(near)))
-        text = self.tr("Remove marker") if near else self.tr("Add marker")
-        self.undo_stack.push(MarkerEdit(text, self._markers, after, self._show_markers))
+        if (near := self.marker_near(self._playhead)) is not None:
+            self.remove_marker(near)
+        else:
+            self.edit_markers(self.tr("Add marker"), (*self._markers, Marker(rules.to_frame(self._playhead))))
+
+    def marker_near(self, seconds: float, reach: float = MARKER_REACH) -> Marker | None:
+        """The marker within reach of a time."""
+        near = min(self._markers, key=lambda marker: abs(marker.at - seconds), default=None)
+        return near if near is not None and abs(near.at - seconds) < reach else None
+
+    def remove_marker(self, marker: Marker) -> None:
+        """Takes a marker away."""
+        self.edit_markers(self.tr("Remove marker"), [other for other in self._markers if other != marker])
+
+    def name_marker(self, marker: Marker, name: str) -> None:
+        """Another name for a marker; none when it is empty."""
+        named = Marker(marker.at, marks.clean_name(name))
+        self.edit_markers(
+            self.tr("Name marker"), [named if other == marker else other for other in self._markers]
+        )
+
+    def move_marker(self, marker: Marker, seconds: float) -> None:
+        """Another time for a marker."""
+        self.edit_markers(self.tr("Move marker"), marks.moved(self._markers, marker, seconds))
+
+    def edit_markers(self, text: str, markers: Iterable[Marker]) -> None:
+        """Other markers, as one undo step."""
+        after = marks.in_order(markers)
+        if after != self._markers:
+            self.undo_stack.push(MarkerEdit(text, self._markers, after, self._show_markers))
 
     def delete_selected(self) -> None:
-        """Deletes the selected event, or what of it is still to come."""
-        if (event := self.selected) is not None:
-            self.edit(self.tr("Delete event"), lambda old: rules.delete(old, event.id, self._locked))
+        """Deletes the selected events, or what of them is still to come."""
+        if ids := self._selection:
+            self.edit(self._counted("Delete", ids), lambda old: rules.delete(old, ids, self._locked))
 
     def duplicate_selected(self) -> None:
-        """Copies the selected event behind itself."""
-        if (event := self.selected) is not None:
-            self.edit(self.tr("Duplicate event"), lambda old: rules.duplicate(old, event.id, self._locked))
+        """Copies the selected events behind themselves."""
+        if ids := self._selection:
+            self.edit(self._counted("Duplicate", ids), lambda old: rules.duplicate(old, ids, self._locked))
 
     def split(self) -> None:
         """Cuts the event at the playhead."""
         self.edit(self.tr("Split event"), lambda old: rules.split(old, self._playhead, self._locked))
 
     def nudge_selected(self, blocks: int) -> None:
-        """Moves the selected event by whole blocks."""
+        """Moves the selected events by whole blocks."""
+        if ids := self._selection:
+            by = blocks * self.block_seconds
+            self.edit(self._counted("Move", ids), lambda old: rules.shift(old, ids, by, self._locked)[0])
+
+    def stretch_selected(self, edge: str, blocks: int) -> None:
+        """Moves one edge ("start" or "end") of the event under the hand by whole blocks."""
         if (event := self.selected) is not None:
-            seconds = blocks * self.geometry.block_seconds(2) - blocks * self.geometry.block_seconds(1)
+            to = (event.start if edge == "start" else event.end) + blocks * self.block_seconds
             self.edit(
-                self.tr("Move event"),
-                lambda old: rules.move(old, event.id, event.start + seconds, self._locked)[0],
+                self.tr("Resize event"), lambda old: rules.resize(old, event.id, edge, to, self._locked)[0]
             )
+
+    @property
+    def block_seconds(self) -> float:
+        """Length of a block (but a world's first) in seconds."""
+        return self.geometry.block_seconds(2) - self.geometry.block_seconds(1)
 
     def colour_of(self, prompt: str) -> QColor:
         """The same words have the same colour wherever they stand."""
         words = " ".join(prompt.lower().split())
         return theme.event_colour(self._colours.setdefault(words, len(self._colours)))
 
-    def snapping(self, event_id: int, tolerance: float) -> rules.Snapping:
-        """Block edges near the event, the playhead, the end of the past, and other events' edges."""
-        edges = [edge for e in self._timeline.events if e.id != event_id for edge in (e.start, e.end)]
-        last = max([self._locked, self._timeline.seconds]) + 120.0
-        first_block = self.geometry.block_seconds(1)
-        block = self.geometry.block_seconds(2) - first_block
-        blocks = [0.0, *(first_block + block * index for index in range(int(last / block)))]
-        return rules.Snapping((*edges, *self._markers, self._playhead, self._locked, *blocks), tolerance)
+    def snapping(self, without: Collection[int], tolerance: float) -> rules.Snapping:
+        """Block edges, the playhead, the end of the past, markers, and the edges of all other events."""
+        edges = [
+            edge for e in self._timeline.events if e.id not in without for edge in (e.start, e.end)
+        ]
+        marked = [marker.at for marker in self._markers]
+        targets = tuple(sorted({0.0, *edges, *marked, self._playhead, self._locked}))
+        return rules.Snapping(targets, tolerance, self.geometry.block_seconds(1), self.block_seconds)
 
     def latent_seconds(self, latent: int) -> float:
         """Start of a latent frame in seconds."""
@@ -238,14 +327,20 @@ class TimelineModel(QObject):
         start = self.geometry.block_seconds(block)
         return start + rest * (self.geometry.block_seconds(block + 1) - start) / self.geometry.block_latents
 
-    def _show_markers(self, markers: tuple[float, ...]) -> None:
+    def _counted(self, what: str, ids: Collection[int]) -> str:
+        """The name of an undo step."""
+        one, many = _STEPS[what]
+        return translate("TimelineModel", one if len(ids) == 1 else many)
+
+    def _show_markers(self, markers: tuple[Marker, ...]) -> None:
         self._markers = markers
         self.changed.emit()
 
     def _show(self, timeline: Timeline) -> None:
         self._timeline = rules.with_past_kept(self._timeline, timeline, self._locked)
-        if self._selected is not None and self.selected is None:
-            self.select(None)
+        if self._selection:
+            ids = {event.id for event in self._timeline.events}
+            self.select_all([event_id for event_id in self._selection if event_id in ids])
         self.changed.emit()
 
 
@@ -253,5 +348,5 @@ def _checked(prompt: str) -> str:
     prompt = prompt.strip()
     check_prompt(prompt)
     if not prompt:
-        raise UserError("The prompt is empty: write what shall be seen.")
+        raise UserError(translate("TimelineRules", "The prompt is empty: write what shall be seen."))
     return prompt

@@ -6,26 +6,48 @@ Times are seconds. `locked` is the end of the past: everything before it has bee
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from worldattention.app.texts import translate
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import FPS
 from worldattention.core.timeline import MIN_EVENT_SECONDS, Event, Timeline, make_timeline
 
 NEW_EVENT_SECONDS = 10.0
-LOCKED_SENTENCE = "This part of the world has been made already: change what is still to come, or restart."
+ROUNDING = 1e-9
+"""Seconds that two times may differ by and still be the same."""
+
+
+def locked_sentence() -> str:
+    """Why the past cannot be edited."""
+    return translate(
+        "TimelineRules",
+        "This part of the world has been made already: change what is still to come, or restart.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Snapping:
-    """Times that edges stick to within `tolerance` seconds; a tolerance of 0 switches it off."""
+    """Times that edges stick to within `tolerance` seconds; a tolerance of 0 switches it off.
+
+    `targets` are in order; beside them every `block` seconds from `first_block` on is one (0: none).
+    """
 
     targets: tuple[float, ...] = ()
     tolerance: float = 0.0
+    first_block: float = 0.0
+    block: float = 0.0
 
     def nearest(self, seconds: float) -> float | None:
         """The closest target within the tolerance."""
-        best = min(self.targets, key=lambda target: abs(target - seconds), default=None)
+        index = bisect_left(self.targets, seconds)
+        near = [*self.targets[max(index - 1, 0) : index + 1]]
+        if self.block > 0:
+            count = max(0, round((seconds - self.first_block) / self.block))
+            near.append(self.first_block + count * self.block)
+        best = min(near, key=lambda target: abs(target - seconds), default=None)
         return best if best is not None and abs(best - seconds) <= self.tolerance else None
 
 
@@ -57,24 +79,93 @@ def move(
 
     Raises UserError when it has begun already.
     """
-    event = timeline.get(event_id)
-    if event.start < locked:
-        raise UserError(LOCKED_SENTENCE)
-    length = event.seconds
-    start = to_frame(start)
-    guide: float | None = None
+    by = start - timeline.get(event_id).start
+    return shift(timeline, (event_id,), by, locked, snapping)
+
+
+def shift(
+    timeline: Timeline,
+    ids: Collection[int],
+    by: float,
+    locked: float,
+    snapping: Snapping = NO_SNAPPING,
+    anchor: int | None = None,
+) -> tuple[Timeline, float | None]:
+    """All these events moved by the same time, as near to `by` as there is room, and the time that snapped.
+
+    `anchor` is the event under the hand: it lands on the grid of frames, its edges and those of the whole
+    group snap. Raises UserError when one of them has begun already, KeyError when there is none.
+    """
+    moved = [event for event in timeline.events if event.id in ids]
+    if not moved:
+        raise KeyError("no event to move")
+    if moved[0].start < locked:
+        raise UserError(locked_sentence())
+    held = next((event for event in moved if event.id == anchor), moved[0])
+    by = to_frame(held.start + by) - held.start
+    edges = (held.start, held.end, moved[0].start, moved[-1].end)
     snapped = [
-        (abs(target - edge), target, target - offset)
-        for offset, edge in ((0.0, start), (length, start + length))
-        if (target := snapping.nearest(edge)) is not None
+        (abs(target - edge - by), target, target - edge)
+        for edge in edges
+        if (target := snapping.nearest(edge + by)) is not None
     ]
+    guide: float | None = None
     if snapped:
-        _, guide, start = min(snapped)
-    room = [(low, high - length) for low, high in gaps(timeline, locked, event_id) if high - low >= length]
-    placed = min((min(max(start, low), high) for low, high in room), key=lambda at: abs(at - start))
-    if placed != start:
-        guide = None
-    return timeline.change(event_id, start=placed, end=placed + length), guide
+        _, guide, by = min(snapped)
+    others = [event for event in timeline.events if event.id not in ids]
+    placed = _room(moved, others, by, locked)
+    return _shifted(moved, others, placed), guide if placed == by else None
+
+
+def _room(moved: list[Event], others: list[Event], by: float, locked: float) -> float:
+    """The shift nearest to `by` with which nothing overlaps and nothing enters the past."""
+    lowest = locked - moved[0].start
+    starts = [event.start for event in others]
+    right = _pushed(moved, others, starts, max(by, lowest), forward=True)
+    left = _pushed(moved, others, starts, max(by, lowest), forward=False)
+    if left < lowest:
+        return right
+    return left if abs(left - by) <= abs(right - by) else right
+
+
+def _pushed(
+    moved: list[Event], others: list[Event], starts: list[float], by: float, forward: bool
+) -> float:
+    """The first shift from `by` on, in one direction, with which nothing overlaps."""
+    again = True
+    while again:
+        again = False
+        for event in reversed(moved) if forward else moved:
+            low, high = event.start + by, event.end + by
+            last = bisect_left(starts, high - ROUNDING) - 1
+            if last < 0 or others[last].end <= low + ROUNDING:
+                continue
+            again = True
+            if forward:
+                by = others[last].end - event.start
+            else:
+                first = last
+                while first > 0 and others[first - 1].end > low + ROUNDING:
+                    first -= 1
+                by = others[first].start - event.end
+    return by
+
+
+def _shifted(moved: list[Event], others: list[Event], by: float) -> Timeline:
+    """Neighbours that touch share the very same number, whatever the sum was rounded to."""
+    ids = {event.id for event in moved}
+    placed = [replace(event, start=event.start + by, end=event.end + by) for event in moved]
+    events = sorted([*others, *placed], key=lambda event: event.start)
+    for index in range(1, len(events)):
+        before, after = events[index - 1], events[index]
+        if before.end != after.start and abs(before.end - after.start) <= ROUNDING:
+            if after.id in ids:
+                events[index] = replace(after, start=before.end)
+            else:
+                events[index - 1] = replace(before, end=after.start)
+    if events[0].id in ids and -ROUNDING <= events[0].start < 0:
+        events[0] = replace(events[0], start=0.0)
+    return make_timeline(events)
 
 
 def resize(
@@ -91,7 +182,7 @@ def resize(
     """
     event = timeline.get(event_id)
     if (event.start if edge == "start" else event.end) < locked:
-        raise UserError(LOCKED_SENTENCE)
+        raise UserError(locked_sentence())
     guide = snapping.nearest(seconds)
     wanted = to_frame(seconds) if guide is None else guide
     if edge == "start":
@@ -111,17 +202,23 @@ def add(timeline: Timeline, seconds: float, prompt: str, locked: float) -> Timel
     for low, high in gaps(timeline, locked):
         if low <= start < high and high - start >= MIN_EVENT_SECONDS:
             return timeline.add(start, min(start + NEW_EVENT_SECONDS, high), prompt)
-    raise UserError("There is no room for an event here: choose a free place.")
+    raise UserError(translate("TimelineRules", "There is no room for an event here: choose a free place."))
 
 
-def delete(timeline: Timeline, event_id: int, locked: float) -> Timeline:
-    """Without the event; of one under way, its past stays. Raises UserError when it is all past."""
-    event = timeline.get(event_id)
-    if event.start < locked:
-        if event.end <= locked:
-            raise UserError(LOCKED_SENTENCE)
-        return timeline.change(event_id, end=locked)
-    return timeline.remove(event_id)
+def delete(timeline: Timeline, ids: Collection[int], locked: float) -> Timeline:
+    """Without these events; of one under way, its past stays. Raises UserError when they are all past."""
+    chosen = [event for event in timeline.events if event.id in ids]
+    if not any(event.end > locked for event in chosen):
+        raise UserError(locked_sentence())
+    gone = {event.id for event in chosen if event.start >= locked}
+    cut = {event.id for event in chosen if event.start < locked < event.end}
+    return Timeline(
+        tuple(
+            replace(event, end=locked) if event.id in cut else event
+            for event in timeline.events
+            if event.id not in gone
+        )
+    )
 
 
 def reword(timeline: Timeline, event_id: int, prompt: str, locked: float) -> Timeline:
@@ -130,9 +227,9 @@ def reword(timeline: Timeline, event_id: int, prompt: str, locked: float) -> Tim
     if event.prompt == prompt:
         return timeline
     if not prompt.strip():
-        raise UserError("The prompt is empty: write what shall be seen.")
+        raise UserError(translate("TimelineRules", "The prompt is empty: write what shall be seen."))
     if event.end <= locked:
-        raise UserError(LOCKED_SENTENCE)
+        raise UserError(locked_sentence())
     if event.start < locked:
         return timeline.change(event_id, end=locked).add(locked, event.end, prompt)
     return timeline.change(event_id, prompt=prompt)
@@ -143,19 +240,23 @@ def split(timeline: Timeline, seconds: float, locked: float) -> Timeline:
     at = max(to_frame(seconds), locked)
     event = timeline.event_at(at)
     if event is None:
-        raise UserError("There is no event at the playhead to split.")
+        raise UserError(translate("TimelineRules", "There is no event at the playhead to split."))
     if at - event.start < MIN_EVENT_SECONDS or event.end - at < MIN_EVENT_SECONDS:
-        raise UserError("Too close to an edge to split here: move the playhead into the event.")
+        raise UserError(translate("TimelineRules", "Too close to an edge to split here: move the playhead into the event."))
     return timeline.change(event.id, end=at).add(at, event.end, event.prompt)
 
 
-def duplicate(timeline: Timeline, event_id: int, locked: float) -> Timeline:
-    """A copy of the event in the first gap behind it that holds it."""
-    event = timeline.get(event_id)
-    for low, high in gaps(timeline, max(locked, event.end)):
-        if high - low >= event.seconds:
-            return timeline.add(low, low + event.seconds, event.prompt)
-    raise AssertionError("the last gap is endless")
+def duplicate(timeline: Timeline, ids: Collection[int], locked: float) -> Timeline:
+    """Copies of these events, at the same distances, where there is first room for all behind them."""
+    chosen = [event for event in timeline.events if event.id in ids]
+    if not chosen:
+        raise KeyError("no event to copy")
+    next_id = 1 + max(event.id for event in timeline.events)
+    copies = [replace(event, id=next_id + number) for number, event in enumerate(chosen)]
+    starts = [event.start for event in timeline.events]
+    by = max(chosen[-1].end, locked) - chosen[0].start
+    by = _pushed(copies, list(timeline.events), starts, by, forward=True)
+    return _shifted(copies, list(timeline.events), by)
 
 
 def with_past_kept(current: Timeline, target: Timeline, locked: float) -> Timeline:
@@ -163,7 +264,9 @@ def with_past_kept(current: Timeline, target: Timeline, locked: float) -> Timeli
     past = [replace(e, end=min(e.end, locked)) for e in current.events if e.start < locked]
     future = [replace(e, start=max(e.start, locked)) for e in target.events if e.end > locked]
     past = [event for event in past if event.end > event.start]
-    if past and future and past[-1].end == future[0].start == locked and past[-1].prompt == future[0].prompt:
+    under_way = target.event_at(locked)
+    spans = under_way is not None and under_way.start < locked
+    if spans and past and past[-1].end == locked and past[-1].prompt == future[0].prompt:
         past[-1:] = [replace(past[-1], end=future.pop(0).end)]
     used = {event.id for event in past}
     next_id = 1 + max([0, *used, *(event.id for event in future)])
