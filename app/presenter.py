@@ -143,6 +143,7 @@ class Presenter(QObject):
             if (picture := self._world.thumbnail(record.first_frame)) is not None:
                 self._model.add_picture(record.block, picture)
             self._model.add_arcs(arcs_of(record, self._model))
+            self._model.add_record(record)
             for text in record.notices:
                 window.notifications.tell(text, WARNING)
             if record.recall is not None:

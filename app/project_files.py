@@ -20,7 +20,7 @@ from worldattention.core.project import (
     new_project,
     save_project,
 )
-from worldattention.core.timeline import MAX_SECONDS, Timeline
+from worldattention.core.timeline import Timeline
 
 SUFFIX = ".world"
 MARKERS = "markers"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from worldattention.app.prompt_box import Memory
-from worldattention.app.timeline.model import Arc, TimelineModel
+from worldattention.app.timeline.marks import Arc
+from worldattention.app.timeline.model import TimelineModel
 from worldattention.core.telemetry import BlockTelemetry
 
 
@@ -14,7 +15,7 @@ def arcs_of(record: BlockTelemetry, model: TimelineModel) -> list[Arc]:
     at = model.geometry.block_seconds(record.block)
     pages = {page.page: page for page in record.pages}
     chosen = [pages[number] for number in record.recall.chosen if number in pages]
-    return [Arc(at, *model.page_span(page), page.score) for page in chosen]
+    return [Arc(at, *model.page_span(page), page.score, page.similarity) for page in chosen]
 
 
 def memories_of(record: BlockTelemetry, model: TimelineModel) -> tuple[Memory, ...]:

@@ -105,11 +105,14 @@ def test_edges_snap_within_the_tolerance_only():
 
 def test_the_part_under_way_is_cut_not_changed():
     one = timeline((0, 10))
-    assert rules.delete(one, 1, 4.0).events == (Event(1, 0, 4.0, "prompt 1"),)
-    assert rules.delete(one, 1, 0.0).events == ()
+    assert rules.delete(one, [1], 4.0).events == (Event(1, 0, 4.0, "prompt 1"),)
+    assert rules.delete(one, [1], 0.0).events == ()
     reworded = rules.reword(one, 1, "other", 4.0)
     assert [(e.start, e.end, e.prompt) for e in reworded.events] == [(0, 4, "prompt 1"), (4, 10, "other")]
-    for refused in (rules.delete, lambda t, i, lock: rules.reword(t, i, "x", lock)):
+    for refused in (
+        lambda t, i, lock: rules.delete(t, [i], lock),
+        lambda t, i, lock: rules.reword(t, i, "x", lock),
+    ):
         with pytest.raises(UserError):
             refused(one, 1, 10.0)
 
@@ -124,7 +127,7 @@ def test_add_split_and_duplicate():
         with pytest.raises(UserError):
             rules.split(one, at, 0.0)
     gap_too_small = timeline((0, 8), (9, 12))
-    assert rules.duplicate(gap_too_small, 1, 0.0).events[-1] == Event(3, 12, 20, "prompt 1")
+    assert rules.duplicate(gap_too_small, [1], 0.0).events[-1] == Event(3, 12, 20, "prompt 1")
 
 
 def test_gaps_are_the_complement_of_the_events():

@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
+from worldattention.app.timeline.marks import Marker
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.table import (
     END,
@@ -97,7 +98,7 @@ def test_an_edge_resizes_and_stops_at_the_neighbour(view):
 
 def test_escape_cancels_a_drag(view):
     drag(view, at(view, 15), at(view, 24), release=False)
-    assert view._drag.preview.get(2).start > 18
+    assert view._gesture.draft.timeline.get(2).start > 18
     QTest.keyClick(view, Qt.Key.Key_Escape)
     QTest.mouseRelease(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at(view, 24))
     assert view.model.timeline == THREE
@@ -350,7 +351,7 @@ def test_the_table_opens_the_prompt_of_an_added_event(table, qtbot):
 def test_markers_are_set_snapped_to_and_undone(view):
     view.model.set_playhead(20.3125)
     view.model.toggle_marker()
-    assert view.model.markers == (20.3125,)
+    assert view.model.markers == (Marker(20.3125),)
     view.model.set_playhead(0.0)
     drag(view, at(view, 15), at(view, 23.4))
     assert view.model.timeline.get(2).start == 20.3125

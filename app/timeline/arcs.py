@@ -22,7 +22,12 @@ def arc_points(layout: Layout, arc: Arc) -> tuple[QPointF, QPointF, QPointF, QPo
     base, at = lane.bottom(), layout.x(arc.at)
     middle = (layout.x(arc.start) + layout.x(arc.end)) / 2
     height = 1.33 * min(lane.height() - 5, 10 + abs(at - middle) * 0.22)
-    return QPointF(at, base), QPointF(at, base - height), QPointF(middle, base - height), QPointF(middle, base)
+    return (
+        QPointF(at, base),
+        QPointF(at, base - height),
+        QPointF(middle, base - height),
+        QPointF(middle, base),
+    )
 
 
 def arc_at(layout: Layout, arcs: Iterable[Arc], point: QPointF) -> Arc | None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QScrollBar, QStackedWidget, QToolBu
 from worldattention.app import icons, theme
 from worldattention.app.panels.dock import PanelDock, Segments, flat_button
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.timeline.marks import Marker
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.table import EventTableView
 from worldattention.app.timeline.view import TimelineView
@@ -28,6 +29,7 @@ class TimelineDock(PanelDock):
         self, model: TimelineModel, actions: dict[str, QAction], parent: QWidget | None = None
     ) -> None:
         super().__init__("timeline", translate("TimelineDock", "Timeline"), parent)
+        self._model = model
         self.view = TimelineView(model)
         self.table = EventTableView(model)
         self._scroll = QScrollBar(Qt.Orientation.Horizontal)
@@ -90,16 +92,22 @@ class TimelineDock(PanelDock):
     def _scrolled(self, value: int) -> None:
         self.view.set_range(value / _MILLI)
 
-    def _menu(self, position: QPoint, event: Event | None) -> None:
-        menu = QMenu(self)
-        if event is not None:
+    def _menu(self, position: QPoint, what: Event | Marker | None) -> None:
+        menu, view = QMenu(self), self.view
+        names: tuple[str, ...] = ("split", "duplicate", "delete")
+        if isinstance(what, Event):
             edit = menu.addAction(icons.icon("new", theme.MUTED), self.tr("Edit prompt"))
-            edit.triggered.connect(lambda: self.view.edit_prompt(event))
-            names = ("split", "duplicate", "delete")
+            edit.triggered.connect(lambda: view.edit_prompt(what))
+        elif isinstance(what, Marker):
+            menu.addAction(self.tr("Name the marker")).triggered.connect(lambda: view.name_marker(what))
+            menu.addAction(self.tr("Remove the marker")).triggered.connect(
+                lambda: self._model.remove_marker(what)
+            )
+            names = ("undo", "redo")
         else:
             add = menu.addAction(icons.icon("add", theme.MUTED), self.tr("Add event here"))
-            seconds = self.view.layout_now.seconds(self.view.mapFromGlobal(position).x())
-            add.triggered.connect(lambda: self.view.add_at(seconds))
+            seconds = view.layout_now.seconds(view.mapFromGlobal(position).x())
+            add.triggered.connect(lambda: view.add_at(seconds))
             names = ("undo", "redo", "fit")
         menu.addSeparator()
         for name in names:

@@ -78,7 +78,7 @@ def mode_words(change: ModeChange) -> str:
 
 
 def markers_from_json(value: object) -> tuple[Marker, ...]:
-    """The markers that a project's file holds: numbers, or objects with `at` and `name`. What else is there is no marker."""
+    """The markers that a project's file holds: numbers, or objects with `at` and `name`. All else is no marker."""
     if not isinstance(value, list):
         return ()
     found = []

@@ -25,9 +25,13 @@ MARKER_REACH = 0.1
 """Seconds within which the playhead stands on a marker."""
 
 _STEPS = {
-    "Move": (QT_TRANSLATE_NOOP("TimelineModel", "Move event"), QT_TRANSLATE_NOOP("TimelineModel", "Move events")),
+    "Move": (
+        QT_TRANSLATE_NOOP("TimelineModel", "Move event"),
+        QT_TRANSLATE_NOOP("TimelineModel", "Move events"),
+    ),
     "Delete": (
-        QT_TRANSLATE_NOOP("TimelineModel", "Delete event"), QT_TRANSLATE_NOOP("TimelineModel", "Delete events")
+        QT_TRANSLATE_NOOP("TimelineModel", "Delete event"),
+        QT_TRANSLATE_NOOP("TimelineModel", "Delete events"),
     ),
     "Duplicate": (
         QT_TRANSLATE_NOOP("TimelineModel", "Duplicate event"),
@@ -228,7 +232,9 @@ class TimelineModel(QObject):
 
     def add(self, seconds: float, prompt: str) -> bool:
         """A new event at a free place."""
-        return self.edit(self.tr("Add event"), lambda old: rules.add(old, seconds, _checked(prompt), self._locked))
+        return self.edit(
+            self.tr("Add event"), lambda old: rules.add(old, seconds, _checked(prompt), self._locked)
+        )
 
     def put(self, seconds: float, prompt: str) -> bool:
         """The prompt from `seconds` on (or from the end of the past), cutting what is there."""
@@ -257,22 +263,22 @@ class TimelineModel(QObject):
         """Takes a marker away."""
         self.edit_markers(self.tr("Remove marker"), [other for other in self._markers if other != marker])
 
-    def name_marker(self, marker: Marker, name: str) -> None:
+    def name_marker(self, marker: Marker, name: str) -> bool:
         """Another name for a marker; none when it is empty."""
         named = Marker(marker.at, marks.clean_name(name))
-        self.edit_markers(
-            self.tr("Name marker"), [named if other == marker else other for other in self._markers]
-        )
+        others = [named if other == marker else other for other in self._markers]
+        return self.edit_markers(self.tr("Name marker"), others)
 
-    def move_marker(self, marker: Marker, seconds: float) -> None:
+    def move_marker(self, marker: Marker, seconds: float) -> bool:
         """Another time for a marker."""
-        self.edit_markers(self.tr("Move marker"), marks.moved(self._markers, marker, seconds))
+        return self.edit_markers(self.tr("Move marker"), marks.moved(self._markers, marker, seconds))
 
-    def edit_markers(self, text: str, markers: Iterable[Marker]) -> None:
+    def edit_markers(self, text: str, markers: Iterable[Marker]) -> bool:
         """Other markers, as one undo step."""
         after = marks.in_order(markers)
         if after != self._markers:
             self.undo_stack.push(MarkerEdit(text, self._markers, after, self._show_markers))
+        return True
 
     def delete_selected(self) -> None:
         """Deletes the selected events, or what of them is still to come."""
@@ -314,9 +320,7 @@ class TimelineModel(QObject):
 
     def snapping(self, without: Collection[int], tolerance: float) -> rules.Snapping:
         """Block edges, the playhead, the end of the past, markers, and the edges of all other events."""
-        edges = [
-            edge for e in self._timeline.events if e.id not in without for edge in (e.start, e.end)
-        ]
+        edges = [edge for e in self._timeline.events if e.id not in without for edge in (e.start, e.end)]
         marked = [marker.at for marker in self._markers]
         targets = tuple(sorted({0.0, *edges, *marked, self._playhead, self._locked}))
         return rules.Snapping(targets, tolerance, self.geometry.block_seconds(1), self.block_seconds)

@@ -9,8 +9,20 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 
 from worldattention.app import theme
 from worldattention.app.texts import translate
-from worldattention.app.timeline.layout import MARGIN, RULER_HEIGHT, Layout, clock, tick_step
+from worldattention.app.timeline.arcs import paint_arcs
+from worldattention.app.timeline.layout import (
+    MARGIN,
+    RULER_HEIGHT,
+    SECONDS_HEIGHT,
+    Layout,
+    block_step,
+    clock,
+    tick_step,
+)
+from worldattention.app.timeline.marks import Arc, Marker
 from worldattention.app.timeline.model import TimelineModel
+from worldattention.app.timeline.signs import paint_signs, signs_of
+from worldattention.core.geometry import FPS
 from worldattention.core.timeline import Event, Timeline
 
 
@@ -19,9 +31,13 @@ class Look:
     """What the view adds to the model for one painting."""
 
     timeline: Timeline  # with a drag's preview
+    markers: tuple[Marker, ...] = ()
+    selection: frozenset[int] = frozenset()
     hovered: int | None = None
-    dragged: int | None = None
+    arc: Arc | None = None  # under the mouse
+    dragged: frozenset[int] = frozenset()
     guide: float | None = None
+    band: tuple[float, float] | None = None
     focused: bool = False
 
 
@@ -31,20 +47,21 @@ def paint(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -
     painter.fillRect(QRectF(0, 0, layout.width, layout.height), QColor(theme.PANEL))
     _lanes(painter, layout)
     _ruler(painter, model, layout)
-    _markers(painter, model, layout)
     _film(painter, model, layout)
     _highlight(painter, model, layout)
-    _arcs(painter, model, layout)
-    for event in look.timeline.events:
+    paint_arcs(painter, layout, model.arcs, look.arc)
+    paint_signs(painter, layout, signs_of(look.markers, model.mode_changes))
+    for event in layout.visible(look.timeline):
         _event(painter, model, layout, look, event)
     _locked(painter, model, layout)
     if not look.timeline.events:
         _hint(painter, model, layout)
+    if look.band is not None:
+        _band(painter, layout, look.band)
     if look.guide is not None:
         painter.setPen(QPen(QColor(theme.ACCENT), 1, Qt.PenStyle.DashLine))
-        painter.drawLine(
-            QPointF(layout.x(look.guide), RULER_HEIGHT), QPointF(layout.x(look.guide), layout.height)
-        )
+        x = layout.x(look.guide)
+        painter.drawLine(QPointF(x, RULER_HEIGHT), QPointF(x, layout.height))
 
 
 def _lanes(painter: QPainter, layout: Layout) -> None:
@@ -61,32 +78,42 @@ def _ruler(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     painter.setFont(theme.font(11))
     made = layout.x(model.locked)
     if made > MARGIN:
-        painter.fillRect(
-            QRectF(layout.x(0), RULER_HEIGHT - 2, made - layout.x(0), 2), theme.with_alpha(theme.ACCENT, 0.45)
-        )
+        bar = QRectF(max(layout.x(0), 0.0), RULER_HEIGHT - 2, made - max(layout.x(0), 0.0), 2)
+        painter.fillRect(bar, theme.with_alpha(theme.ACCENT, 0.45))
     index = int(layout.offset / minor)
     while (seconds := index * minor) <= layout.last:
         x = layout.x(seconds)
         major = index % 5 == 0
         painter.setPen(QPen(QColor(theme.FAINT if major else theme.LINE), 1))
-        painter.drawLine(QPointF(x, RULER_HEIGHT - (7 if major else 4)), QPointF(x, RULER_HEIGHT - 2))
+        painter.drawLine(QPointF(x, SECONDS_HEIGHT - (7 if major else 4)), QPointF(x, SECONDS_HEIGHT - 2))
         if major:
             painter.setPen(QColor(theme.MUTED))
-            painter.drawText(QPointF(x + 4, RULER_HEIGHT - 8), clock(seconds, tenths=step < 1))
+            painter.drawText(QPointF(x + 4, SECONDS_HEIGHT - 8), clock(seconds, tenths=step < 1))
         index += 1
+    _blocks(painter, model, layout)
 
 
-def _markers(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
-    colour = QColor(theme.GOOD)
-    for marker in model.markers:
-        x = layout.x(marker)
-        painter.setPen(QPen(theme.with_alpha(colour, 0.45), 1, Qt.PenStyle.DotLine))
-        painter.drawLine(QPointF(x, RULER_HEIGHT), QPointF(x, layout.height))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(colour)
-        flag = [QPointF(x, 4), QPointF(x + 9, 7.5), QPointF(x, 11)]
-        painter.drawPolygon(QPolygonF(flag))
-        painter.drawRect(QRectF(x - 0.6, 4, 1.2, RULER_HEIGHT - 4))
+def _blocks(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
+    """The lower row of the ruler counts blocks: there is where prompts and modes can change."""
+    geometry = model.geometry
+    step = block_step(model.block_seconds * layout.scale)
+    block = geometry.block_at_frame(round(layout.seconds(0.0) * FPS)) // step * step
+    painter.setFont(theme.font(9))
+    while (seconds := geometry.block_seconds(block)) <= layout.last:
+        x = layout.x(seconds)
+        painter.setPen(QPen(QColor(theme.LINE), 1))
+        painter.drawLine(QPointF(x, SECONDS_HEIGHT + 1), QPointF(x, RULER_HEIGHT - 3))
+        painter.setPen(QColor(theme.FAINT))
+        painter.drawText(QPointF(x + 3, RULER_HEIGHT - 4), str(block))
+        block += step
+
+
+def _band(painter: QPainter, layout: Layout, band: tuple[float, float]) -> None:
+    left, right = layout.x(band[0]), layout.x(band[1])
+    box = QRectF(left, layout.events.top() - 1, right - left, layout.events.height() + 2)
+    painter.setPen(QPen(QColor(theme.ACCENT), 1, Qt.PenStyle.DashLine))
+    painter.setBrush(theme.with_alpha(theme.ACCENT, 0.15))
+    painter.drawRect(box)
 
 
 def _film(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
@@ -105,7 +132,7 @@ def _film(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     first = max(0, int((0 - left) / cell))
     x = left + first * cell
     while x < min(layout.width, layout.x(model.locked)):
-        block = geometry.block_at_frame(round(layout.seconds(x + 0.5) * 16))
+        block = geometry.block_at_frame(round(layout.seconds(x + 0.5) * FPS))
         picture = model.picture_of(block)
         if picture is not None:
             painter.drawImage(QRectF(x, lane.top(), cell - 1, lane.height()), picture)
@@ -123,45 +150,16 @@ def _highlight(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     painter.drawRoundedRect(QRectF(start, lane.top(), max(4.0, end - start), lane.height()), 4, 4)
 
 
-def _arcs(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
-    lane = layout.arcs
-    if lane.height() < 8:
-        return
-    painter.save()
-    painter.setClipRect(lane)
-    base = lane.bottom()
-    for arc in model.arcs:
-        start, end, at = layout.x(arc.start), layout.x(arc.end), layout.x(arc.at)
-        if max(end, at) < 0 or min(start, at) > layout.width:
-            continue
-        strength = 0.35 + 0.65 * min(max(arc.score or 0.5, 0.0), 1.0)
-        colour = theme.with_alpha(theme.RECALL, strength)
-        middle = (start + end) / 2
-        height = min(lane.height() - 5, 10 + abs(at - middle) * 0.22)
-        path = QPainterPath(QPointF(at, base))
-        path.cubicTo(
-            QPointF(at, base - height * 1.33), QPointF(middle, base - height * 1.33), QPointF(middle, base)
-        )
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(colour, 1.4))
-        painter.drawPath(path)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(colour)
-        painter.drawRoundedRect(QRectF(start, base - 3, max(3.0, end - start - 1), 3), 1.5, 1.5)
-        painter.drawEllipse(QPointF(at, base - 2), 2.5, 2.5)
-    painter.restore()
-
-
 def _event(painter: QPainter, model: TimelineModel, layout: Layout, look: Look, event: Event) -> None:
     rect = layout.event_rect(event)
     if rect.right() < 0 or rect.left() > layout.width:
         return
     box = rect.adjusted(0.5, 1, -1.0, -1)
     colour = model.colour_of(event.prompt)
-    selected = model.selected is not None and model.selected.id == event.id
+    selected = event.id in look.selection
     past = event.end <= model.locked
     fill = QColor(colour)
-    fill.setAlphaF(0.30 if past else 0.62 if event.id in (look.hovered, look.dragged) else 0.48)
+    fill.setAlphaF(0.30 if past else 0.62 if event.id == look.hovered or event.id in look.dragged else 0.48)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(fill)
     painter.drawRoundedRect(box, 5, 5)
@@ -230,7 +228,7 @@ def playhead(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
         return
     accent = QColor(theme.TEXT)
     painter.setPen(QPen(accent, 1.2))
-    painter.drawLine(QPointF(x, RULER_HEIGHT - 4), QPointF(x, layout.height))
+    painter.drawLine(QPointF(x, SECONDS_HEIGHT), QPointF(x, layout.height))
     label = clock(model.playhead, tenths=True)
     face = theme.font(11, QFont.Weight.DemiBold)
     width = QFontMetricsF(face).horizontalAdvance(label) + 12

@@ -128,9 +128,7 @@ def _room(moved: list[Event], others: list[Event], by: float, locked: float) -> 
     return left if abs(left - by) <= abs(right - by) else right
 
 
-def _pushed(
-    moved: list[Event], others: list[Event], starts: list[float], by: float, forward: bool
-) -> float:
+def _pushed(moved: list[Event], others: list[Event], starts: list[float], by: float, forward: bool) -> float:
     """The first shift from `by` on, in one direction, with which nothing overlaps."""
     again = True
     while again:
@@ -242,7 +240,11 @@ def split(timeline: Timeline, seconds: float, locked: float) -> Timeline:
     if event is None:
         raise UserError(translate("TimelineRules", "There is no event at the playhead to split."))
     if at - event.start < MIN_EVENT_SECONDS or event.end - at < MIN_EVENT_SECONDS:
-        raise UserError(translate("TimelineRules", "Too close to an edge to split here: move the playhead into the event."))
+        raise UserError(
+            translate(
+                "TimelineRules", "Too close to an edge to split here: move the playhead into the event."
+            )
+        )
     return timeline.change(event.id, end=at).add(at, event.end, event.prompt)
 
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from worldattention.app import theme
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.model import TimelineModel
-from worldattention.app.timeline.rules import LOCKED_SENTENCE
+from worldattention.app.timeline.rules import locked_sentence
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import Event, Timeline
 
@@ -131,7 +131,7 @@ def _retimed(timeline: Timeline, event: Event, column: int, text: str, locked: f
     seconds = parse_seconds(text)
     edge = event.start if column == START else event.end
     if edge < locked or seconds < locked:
-        raise UserError(LOCKED_SENTENCE)
+        raise UserError(locked_sentence())
     if column == START:
         return timeline.change(event.id, start=seconds)
     return timeline.change(event.id, end=seconds)

@@ -1,12 +1,10 @@
-"""The painted timeline: mouse and keys become edits of the model. One drag is one undo step; Esc cancels it."""
+"""The painted timeline: what is seen of it, and mouse and keys that become gestures and edits of the model."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -21,30 +19,25 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from worldattention.app.texts import tip
-from worldattention.app.timeline import paint, rules
+from worldattention.app.timeline import gestures, paint, signs
+from worldattention.app.timeline.gestures import Draft, Gesture, Hand
 from worldattention.app.timeline.inline_editor import InlineEditor
-from worldattention.app.timeline.layout import MARGIN, Layout, clock
+from worldattention.app.timeline.keys import press_key
+from worldattention.app.timeline.layout import MARGIN, RULER_HEIGHT, Layout
+from worldattention.app.timeline.marks import Marker
 from worldattention.app.timeline.model import TimelineModel
+from worldattention.app.timeline.pointing import Pointed, pointed_at, pressed
+from worldattention.app.timeline.words import selection_words
 from worldattention.core.errors import UserError
-from worldattention.core.timeline import Event, Timeline
+from worldattention.core.timeline import Event
 
-DRAG_PIXELS = 4
 SNAP_PIXELS = 8
-MIN_SCALE, MAX_SCALE = 0.2, 400.0
+SCROLL_PIXELS = 28
+"""Near an edge, a drag scrolls."""
+SCROLL_MS = 30
+MIN_SCALE, MAX_SCALE = 0.05, 400.0
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Drag:
-    """A press on an event that may become a drag."""
-
-    event: Event
-    part: str  # start | end | body
-    press: QPointF
-    moving: bool = False
-    preview: Timeline | None = None
-    guide: float | None = None
 
 
 class TimelineView(QWidget):
@@ -59,9 +52,9 @@ class TimelineView(QWidget):
         self._model = model
         self._offset = 0.0
         self._scale = 20.0
-        self._drag: _Drag | None = None
-        self._scrubbing = False
-        self._hovered: int | None = None
+        self._gesture: Gesture | None = None
+        self._hand: Hand | None = None  # where a gesture was last
+        self._pointed = Pointed()
         self._editor: InlineEditor | None = None
         self._fitted = False
         self._followed = 0.0
@@ -70,15 +63,17 @@ class TimelineView(QWidget):
         self._painted_key: object = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        self.setMinimumHeight(118)
+        self.setMinimumHeight(132)
+        self._scroller = QTimer(self)
+        self._scroller.setInterval(SCROLL_MS)
+        self._scroller.timeout.connect(self._scroll_along)
         self.setAccessibleName(self.tr("Timeline"))
-        self.setAccessibleDescription(
-            self.tr("Prompt events over time; the tab Table holds the same events as a table.")
-        )
+        self._describe()
         model.changed.connect(self._events_changed)
         model.world_changed.connect(self._world_changed)
         model.playhead_moved.connect(self.update)
         model.selection_changed.connect(self.update)
+        model.selection_changed.connect(self._describe)
 
     def sizeHint(self) -> QSize:
         return QSize(900, 150)
@@ -129,11 +124,16 @@ class TimelineView(QWidget):
     def follow(self) -> None:
         """Turns the page when the playhead runs out of sight."""
         was, self._followed = self._followed, self._model.playhead
-        if self._drag is not None or self._scrubbing:
+        if self._gesture is not None:
             return
         # One that was out of sight before was scrolled away from: whoever edits the future is left alone.
         if self._in_sight(was) and not self._in_sight(self._followed):
             self.set_range(self._followed - 0.6 * self.span)
+
+    def reveal(self, seconds: float) -> None:
+        """Scrolls so that a time is seen."""
+        if not self._in_sight(seconds):
+            self.set_range(seconds - 0.3 * self.span)
 
     def _in_sight(self, seconds: float) -> bool:
         return self._offset <= seconds <= self._offset + 0.97 * self.span
@@ -152,16 +152,19 @@ class TimelineView(QWidget):
         """All but the playhead, painted anew only when something changed."""
         ratio = self.devicePixelRatioF()
         size = self.size() * ratio
-        drag = self._drag
-        preview = drag.preview if drag is not None else None
+        draft = self._gesture.draft if self._gesture is not None else Draft()
         look = paint.Look(
-            timeline=preview or self._model.timeline,
-            hovered=self._hovered,
-            dragged=drag.event.id if drag is not None and drag.moving else None,
-            guide=drag.guide if drag is not None else None,
+            timeline=draft.timeline or self._model.timeline,
+            markers=self._model.markers if draft.markers is None else draft.markers,
+            selection=frozenset(self._model.selection),
+            hovered=self._pointed.event,
+            arc=self._pointed.arc,
+            dragged=draft.dragged,
+            guide=draft.guide,
+            band=draft.band,
             focused=self.hasFocus(),
         )
-        key = (look, self.layout_now, self._model.selected, self._changes, ratio)
+        key = (look, self.layout_now, self._changes, ratio)
         if self._painted is None or self._painted_key != key or self._painted.size() != size:
             pixmap = QPixmap(size)
             pixmap.setDevicePixelRatio(ratio)
@@ -183,44 +186,40 @@ class TimelineView(QWidget):
     # Mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() != Qt.MouseButton.LeftButton:
+        if self._gesture is not None:
             return
         self._close_editor()
-        part, hit = self.layout_now.hit(self._model.timeline, event.position())
-        if part == "time":
-            self._scrubbing = True
-            self._scrub(event.position())
-        elif hit is not None:
-            self._model.select(hit.id)
-            self._drag = _Drag(hit, part, event.position())
-        else:
-            self._model.select(None)
+        hand = self._hand_of(event)
+        if event.button() == Qt.MouseButton.LeftButton:
+            seek = self.seek_requested.emit
+            self._begin(pressed(self._model, self.layout_now, hand, event.modifiers(), seek), hand)
+        elif event.button() == Qt.MouseButton.MiddleButton:
+            self._begin(gestures.PanGesture(hand, self._offset, self._scale, self.set_range), hand)
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._scrubbing:
-            self._scrub(event.position())
-        elif self._drag is not None:
-            self._continue_drag(event)
-        else:
+        if self._gesture is None:
             self._hover(event.position())
+        else:
+            self._drag(self._hand_of(event))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() != Qt.MouseButton.LeftButton:
+        if event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
             return
-        self._scrubbing = False
-        drag, self._drag = self._drag, None
-        if drag is not None and drag.moving and drag.preview is not None:
-            text = self.tr("Move event") if drag.part == "body" else self.tr("Resize event")
-            self._model.edit(text, self._finished(drag))
+        if (gesture := self._end()) is not None:
+            gesture.finish()
         self._hover(event.position())
         self.update()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:
             return
+        self._end()
         part, hit = self.layout_now.hit(self._model.timeline, event.position())
-        self._drag = None
-        if hit is not None:
+        marker = signs.marker_at(self.layout_now, self._model.markers, event.position())
+        if marker is not None:
+            self.name_marker(marker)
+        elif hit is not None:
             self.edit_prompt(hit)
         elif part == "events":
             self.add_at(self.layout_now.seconds(event.position().x()))
@@ -228,7 +227,7 @@ class TimelineView(QWidget):
     def wheelEvent(self, event: QWheelEvent) -> None:
         turn = event.angleDelta()
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.zoom(1.0015 ** turn.y(), self.layout_now.seconds(event.position().x()))
+            self.zoom(1.0015 ** turn.y(), self.layout_now.time(event.position().x()))
         else:
             steps = turn.x() or turn.y()
             limit = max(0.0, self.end - self.span)
@@ -237,98 +236,81 @@ class TimelineView(QWidget):
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
-        self._hovered = None
+        self._pointed = Pointed()
         self.update()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        _, hit = self.layout_now.hit(self._model.timeline, QPointF(event.pos()))
-        if hit is not None:
+        point = QPointF(event.pos())
+        _, hit = self.layout_now.hit(self._model.timeline, point)
+        marker = signs.marker_at(self.layout_now, self._model.markers, point)
+        if hit is not None and hit.id not in self._model.selection:
             self._model.select(hit.id)
-        self.menu_requested.emit(event.globalPos(), hit)
+        self.menu_requested.emit(event.globalPos(), marker or hit)
 
-    def _scrub(self, point: QPointF) -> None:
-        self.seek_requested.emit(self.layout_now.seconds(point.x()))
+    def _hand_of(self, event: QMouseEvent) -> Hand:
+        held = event.modifiers()
+        free = bool(held & Qt.KeyboardModifier.AltModifier)
+        adds = bool(held & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier))
+        seconds = self.layout_now.time(event.position().x())
+        return Hand(event.position(), seconds, 0.0 if free else SNAP_PIXELS / self._scale, adds)
 
-    def _hover(self, point: QPointF) -> None:
-        part, hit = self.layout_now.hit(self._model.timeline, point)
-        self._hovered = hit.id if hit is not None else None
-        locked = self._model.locked
-        shape = Qt.CursorShape.ArrowCursor
-        if hit is not None:
-            edge_past = (hit.end if part == "end" else hit.start) < locked
-            if edge_past:
-                shape = Qt.CursorShape.ForbiddenCursor
-            else:
-                shape = Qt.CursorShape.OpenHandCursor if part == "body" else Qt.CursorShape.SizeHorCursor
-            self.setToolTip(tip(f"{clock(hit.start, True)} – {clock(hit.end, True)}\n{hit.prompt}"))
-        else:
-            self.setToolTip("")
-        self.setCursor(shape)
-        self.update()
+    def _begin(self, gesture: Gesture, hand: Hand) -> None:
+        self._gesture, self._hand = gesture, hand
+        if gesture.scrolls:
+            self._scroller.start()
 
-    def _continue_drag(self, event: QMouseEvent) -> None:
-        drag = self._drag
-        assert drag is not None
-        if not drag.moving:
-            if (event.position() - drag.press).manhattanLength() < DRAG_PIXELS:
-                return
-            drag.moving = True
-            if drag.part == "body":
-                self.setCursor(Qt.CursorShape.ClosedHandCursor)
-        free = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
-        tolerance = 0.0 if free else SNAP_PIXELS / self._scale
-        snapping = self._model.snapping(drag.event.id, tolerance) if tolerance else rules.NO_SNAPPING
-        by = (event.position().x() - drag.press.x()) / self._scale
+    def _drag(self, hand: Hand) -> None:
+        gesture, self._hand = self._gesture, hand
+        if gesture is None:
+            return
         try:
-            drag.preview, drag.guide = self._dragged(self._model.timeline, drag, by, snapping)
+            gesture.move(hand)
         except (UserError, KeyError) as error:
-            self._drag = None
+            self._end()
             gone = self.tr("The event is gone.")
             self._model.refused.emit(str(error) if isinstance(error, UserError) else gone)
+        if gesture.draft.dragged:
+            resizes = isinstance(gesture, gestures.ResizeGesture)
+            self.setCursor(Qt.CursorShape.SizeHorCursor if resizes else Qt.CursorShape.ClosedHandCursor)
         self.update()
 
-    def _dragged(
-        self, timeline: Timeline, drag: _Drag, by: float, snapping: rules.Snapping
-    ) -> tuple[Timeline, float | None]:
-        locked = self._model.locked
-        if drag.part == "body":
-            return rules.move(timeline, drag.event.id, drag.event.start + by, locked, snapping)
-        edge = drag.event.start if drag.part == "start" else drag.event.end
-        return rules.resize(timeline, drag.event.id, drag.part, edge + by, locked, snapping)
+    def _end(self) -> Gesture | None:
+        gesture, self._gesture, self._hand = self._gesture, None, None
+        self._scroller.stop()
+        return gesture
 
-    def _finished(self, drag: _Drag) -> Callable[[Timeline], Timeline]:
-        """The drag as an edit of the timeline of now: the world may have moved on since the last mouse move."""
-        assert drag.preview is not None
-        target = drag.preview.get(drag.event.id)
-        locked = self._model.locked
+    def cancel_gesture(self) -> bool:
+        """Ends the gesture under way as if it had not been. False when there is none."""
+        gesture = self._end()
+        if gesture is not None:
+            gesture.cancel()
+            self.setCursor(Qt.CursorShape.ArrowCursor)
+            self.update()
+        return gesture is not None
 
-        def change(timeline: Timeline) -> Timeline:
-            if drag.part == "body":
-                return rules.move(timeline, target.id, target.start, locked)[0]
-            edge = target.start if drag.part == "start" else target.end
-            return rules.resize(timeline, target.id, drag.part, edge, locked)[0]
+    def _scroll_along(self) -> None:
+        """While a drag is held near an edge or beyond it, the sheet moves; the farther, the faster."""
+        if self._gesture is None or self._hand is None or not self._gesture.moving:
+            return
+        x = self._hand.point.x()
+        beyond = min(x - SCROLL_PIXELS, 0.0) or max(x - (self.width() - SCROLL_PIXELS), 0.0)
+        if not beyond or (beyond < 0 and self._offset == 0):
+            return
+        self.set_range(self._offset + min(max(beyond / 2, -40.0), 40.0) / self._scale)
+        hand = self._hand
+        self._drag(Hand(hand.point, self.layout_now.time(x), hand.tolerance, hand.adds))
 
-        return change
+    def _hover(self, point: QPointF) -> None:
+        before, self._pointed = self._pointed, pointed_at(self._model, self.layout_now, point)
+        self.setCursor(self._pointed.cursor)
+        self.setToolTip(tip(self._pointed.words))
+        if before != self._pointed:
+            self.update()
 
     # Keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        selected = self._model.selected
-        if event.key() == Qt.Key.Key_Escape and (self._drag is not None or selected is not None):
-            if self._drag is not None:
-                self._drag = None
-                self.setCursor(Qt.CursorShape.ArrowCursor)
-            else:
-                self._model.select(None)
-            self.update()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and selected is not None:
-            self.edit_prompt(selected)
-        elif event.modifiers() & Qt.KeyboardModifier.AltModifier and event.key() in (
-            Qt.Key.Key_Left,
-            Qt.Key.Key_Right,
-        ):
-            self._model.nudge_selected(-1 if event.key() == Qt.Key.Key_Left else 1)
-        else:
+        if not press_key(self, self._model, event):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -343,8 +325,8 @@ class TimelineView(QWidget):
 
     def add_at(self, seconds: float) -> None:
         """A new event there, its prompt open for typing."""
-        step = 1.0 / max(self._scale, 1.0)
-        snapped = self._model.snapping(-1, max(SNAP_PIXELS * step, 0.2)).nearest(seconds)
+        reach = max(SNAP_PIXELS / max(self._scale, 1.0), 0.2)
+        snapped = self._model.snapping((), reach).nearest(seconds)
         if self._model.add(seconds if snapped is None else snapped, self.tr("New event")):
             selected = self._model.selected
             if selected is not None:
@@ -352,17 +334,27 @@ class TimelineView(QWidget):
 
     def edit_prompt(self, event: Event) -> None:
         """Opens a line editor over the event."""
-        self._close_editor()
         box = self.layout_now.event_rect(event).toRect()
-        self._editor = InlineEditor(event.id, event.prompt, box, self)
-        self._editor.finished.connect(self._prompt_typed)
-        self._editor.show()
-        self._editor.setFocus()
+        editor = self._open_editor(self.tr("Prompt of the event"), event.prompt, box)
+        editor.finished.connect(lambda text, keep: keep and self._model.reword(event.id, text))
 
-    def _prompt_typed(self, event_id: int, prompt: str, keep: bool) -> None:
+    def name_marker(self, marker: Marker) -> None:
+        """Opens a line editor for a marker's name."""
+        box = QRect(round(self.layout_now.x(marker.at)), round(RULER_HEIGHT), 160, 36)
+        editor = self._open_editor(self.tr("Name of the marker"), marker.name, box)
+        editor.setPlaceholderText(self.tr("Name of the marker"))
+        editor.finished.connect(lambda text, keep: keep and self._model.name_marker(marker, text))
+
+    def _open_editor(self, name: str, text: str, box: QRect) -> InlineEditor:
+        self._close_editor()
+        editor = self._editor = InlineEditor(name, text, box, self)
+        editor.finished.connect(self._editor_closed)
+        editor.show()
+        editor.setFocus()
+        return editor
+
+    def _editor_closed(self) -> None:
         self._editor = None
-        if keep:
-            self._model.reword(event_id, prompt)
         self.setFocus()
 
     def _close_editor(self) -> None:
@@ -373,9 +365,16 @@ class TimelineView(QWidget):
         self._changes += 1
         self.update()
 
+    def _describe(self) -> None:
+        self.setAccessibleDescription(selection_words(self._model))
+
     def _events_changed(self) -> None:
         self._changes += 1
-        if self._drag is not None and self._drag.event.id not in {e.id for e in self._model.timeline.events}:
-            self._drag = None
+        gesture = self._gesture
+        if isinstance(gesture, gestures.MoveGesture | gestures.ResizeGesture):
+            ids = {event.id for event in self._model.timeline.events}
+            if gesture.event_id not in ids:
+                self.cancel_gesture()
+        self._describe()
         self.range_changed.emit()
         self.update()

@@ -1,0 +1,99 @@
+"""The row below the ruler: markers with their names, and a small flag where a mode of the world changed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+
+from worldattention.app import theme
+from worldattention.app.timeline.layout import RULER_HEIGHT, Layout, clock
+from worldattention.app.timeline.marks import Marker, ModeChange, mode_words
+from worldattention.app.timeline.model import TimelineModel
+
+FLAG_WIDTH = 9.0
+REACH_PIXELS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One flag of the row: where, its words, and what it is."""
+
+    at: float
+    text: str
+    marker: Marker | None
+
+
+def signs_of(markers: Iterable[Marker], changes: Iterable[ModeChange]) -> list[Sign]:
+    """Markers and mode changes by time; the changes of one block share a flag."""
+    signs = [Sign(marker.at, marker.name, marker) for marker in markers]
+    for at, together in groupby(changes, key=lambda change: change.at):
+        signs.append(Sign(at, " · ".join(change.after for change in together), None))
+    return sorted(signs, key=lambda sign: (sign.at, sign.marker is None))
+
+
+def marker_at(layout: Layout, markers: tuple[Marker, ...], point: QPointF) -> Marker | None:
+    """The marker whose flag is under the mouse."""
+    if not layout.signs.contains(point):
+        return None
+    low = layout.time(point.x() - FLAG_WIDTH - REACH_PIXELS)
+    high = layout.time(point.x() + REACH_PIXELS)
+    first = bisect_left(markers, low, key=lambda marker: marker.at)
+    near = [marker for marker in markers[first : first + 16] if marker.at <= high]
+    return min(near, key=lambda marker: abs(layout.x(marker.at) + 3 - point.x()), default=None)
+
+
+def words_at(layout: Layout, model: TimelineModel, point: QPointF) -> str:
+    """What stands under the mouse in the row, in words; empty where nothing does."""
+    if not layout.signs.contains(point):
+        return ""
+    if (marker := marker_at(layout, model.markers, point)) is not None:
+        return f"{clock(marker.at, True)} {marker.name}".strip()
+    changed = [
+        change
+        for change in model.mode_changes
+        if -REACH_PIXELS <= point.x() - layout.x(change.at) <= FLAG_WIDTH + REACH_PIXELS
+    ]
+    return "\n".join(f"{clock(change.at, True)} {mode_words(change)}" for change in changed)
+
+
+def paint_signs(painter: QPainter, layout: Layout, signs: list[Sign]) -> None:
+    """Draws the row; a name takes the room up to the next flag."""
+    row = layout.signs
+    face = theme.font(10)
+    metrics = QFontMetricsF(face)
+    seen = [sign for sign in signs if -300 <= layout.x(sign.at) <= layout.width + 20]
+    for index, sign in enumerate(seen):
+        x = layout.x(sign.at)
+        following = layout.x(seen[index + 1].at) if index + 1 < len(seen) else layout.width
+        colour = QColor(theme.GOOD if sign.marker is not None else theme.ACCENT)
+        _paint_flag(painter, layout, sign, x, colour)
+        room = following - x - FLAG_WIDTH - 8
+        if room < 16 or not sign.text:
+            continue
+        text = metrics.elidedText(sign.text, Qt.TextElideMode.ElideRight, min(room, 160.0))
+        box = QRectF(x + FLAG_WIDTH + 3, row.top(), metrics.horizontalAdvance(text) + 2, row.height())
+        painter.fillRect(box, theme.with_alpha(theme.PANEL, 0.8))
+        painter.setFont(face)
+        painter.setPen(colour)
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+
+
+def _paint_flag(painter: QPainter, layout: Layout, sign: Sign, x: float, colour: QColor) -> None:
+    top = RULER_HEIGHT + 1
+    painter.setPen(QPen(theme.with_alpha(colour, 0.45), 1, Qt.PenStyle.DotLine))
+    painter.drawLine(QPointF(x, top), QPointF(x, layout.height if sign.marker else layout.events.top()))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    painter.drawRect(QRectF(x - 0.6, top, 1.2, layout.signs.height()))
+    if sign.marker is not None:  # a pennant; a mode change has a swallow's tail: never by colour alone
+        flag = [QPointF(x, top), QPointF(x + FLAG_WIDTH, top + 4), QPointF(x, top + 8)]
+    else:
+        right = x + FLAG_WIDTH
+        flag = [QPointF(x, top), QPointF(right, top), QPointF(right - 3, top + 4),
+                QPointF(right, top + 8), QPointF(x, top + 8)]  # fmt: skip
+    painter.drawPolygon(QPolygonF(flag))

@@ -1,0 +1,42 @@
+"""Events in words: tooltips, and what a screen reader says of the painted timeline."""
+
+from __future__ import annotations
+
+from worldattention.app.texts import translate
+from worldattention.app.timeline.layout import clock
+from worldattention.app.timeline.model import TimelineModel
+from worldattention.core.timeline import Event
+
+
+def event_words(event: Event) -> str:
+    """When and what."""
+    return f"{clock(event.start, True)} – {clock(event.end, True)}\n{event.prompt}"
+
+
+def state_words(event: Event, locked: float) -> str:
+    """Whether an event is past, under way or to come."""
+    if event.end <= locked:
+        return translate("EventTable", "made")
+    return translate("EventTable", "playing") if event.start < locked else translate("EventTable", "to come")
+
+
+def selection_words(model: TimelineModel) -> str:
+    """What is selected; without a selection, what there is."""
+    events, selected = model.timeline.events, model.selected
+    if selected is None:
+        return translate(
+            "TimelineView",
+            "{0} prompt events; Page Up and Page Down select one. "
+            "The tab Table holds the same events as a table.",
+        ).format(len(events))
+    words = translate("TimelineView", "Event {0} of {1}, {2} to {3}, {4}: {5}").format(
+        events.index(selected) + 1,
+        len(events),
+        clock(selected.start, True),
+        clock(selected.end, True),
+        state_words(selected, model.locked),
+        selected.prompt[:300],
+    )
+    if len(model.selection) > 1:
+        words += translate("TimelineView", "; {0} events are selected").format(len(model.selection))
+    return words
