@@ -57,7 +57,7 @@ class KeysDialog(QDialog):
             column = 0 if index < half else 3
             key = QLabel(keys)
             key.setFont(theme.font(12, fixed=True))
-            key.setStyleSheet(f"color: {theme.ACCENT};")
+            key.setProperty("tone", "accent")
             grid.addWidget(key, index % half, column, Qt.AlignmentFlag.AlignRight)
             grid.addWidget(QLabel(text), index % half, column + 1)
         grid.setColumnMinimumWidth(2, 24)

@@ -10,21 +10,21 @@ from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPainterPath, QP
 
 from worldattention.app import theme
 
-ON_PRIMARY = theme.ON_ACCENT
+ON_PRIMARY = "on_accent"
 """Colour of icons on the accent's ground."""
 
 Draw = Callable[[QPainter], None]
 """Draws on a square of 24 x 24 units with the pen and brush it is given."""
 
 
-def icon(name: str, colour: str = theme.TEXT) -> QIcon:
-    """The icon of that name. Raises KeyError for an unknown one."""
+def icon(name: str, colour: str = "text") -> QIcon:
+    """The icon of that name in a colour of the theme, by its name. Raises KeyError for an unknown icon."""
     return QIcon(_PathEngine(_DRAWINGS[name], colour))
 
 
 def app_icon() -> QIcon:
     """The program's own mark: a world seen through an arc of memory."""
-    return QIcon(_PathEngine(_mark, theme.ACCENT))
+    return QIcon(_PathEngine(_mark, "accent"))
 
 
 class _PathEngine(QIconEngine):
@@ -52,7 +52,8 @@ class _PathEngine(QIconEngine):
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, _state: QIcon.State) -> None:
         side = min(rect.width(), rect.height())
-        colour = QColor(theme.FAINT if mode == QIcon.Mode.Disabled else self._colour)
+        colours = theme.colours()
+        colour = QColor(colours.disabled if mode == QIcon.Mode.Disabled else getattr(colours, self._colour))
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2)

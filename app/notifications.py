@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from worldattention.app import theme
 from worldattention.app.panels.dock import flat_button
 from worldattention.app.texts import plain_label
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 SHOWN_MS = {INFO: 5000, WARNING: 9000, ERROR: 0}
 MAX_TOASTS = 3
-_MARKS = {INFO: ("i", theme.ACCENT), WARNING: ("!", theme.WARNING), ERROR: ("×", theme.DANGER)}
+_MARKS = {INFO: ("i", "accent"), WARNING: ("!", "warning"), ERROR: ("×", "danger")}
 
 log = logging.getLogger(__name__)
 
@@ -102,17 +101,15 @@ class _Toast(QFrame):
     def __init__(self, notice: Notice, action: str, act: Callable[[], None] | None, parent: QWidget) -> None:
         super().__init__(parent)
         self.notice = notice
-        mark, colour = _MARKS[notice.level]
+        mark, tone = _MARKS[notice.level]
         self.setObjectName("toast")
-        self.setStyleSheet(
-            f"QFrame#toast {{ background: {theme.RAISED}; border: 1px solid {theme.LINE};"
-            f" border-left: 3px solid {colour}; border-radius: 8px; }}"
-        )
+        self.setProperty("tone", tone)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 8, 6, 8)
         row.setSpacing(10)
         sign = QLabel(mark)
-        sign.setStyleSheet(f"color: {colour}; font-weight: 700; font-size: 14px;")
+        sign.setObjectName("mark")
+        sign.setProperty("tone", tone)
         sign.setFixedWidth(14)
         sign.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)

@@ -209,7 +209,7 @@ class PromptBox(QWidget):
         self.edit.textEdited.connect(self._typed)
         self.understand: Understand | None = None
         self._send = QPushButton(self.tr("Enter"))
-        self._send.setIcon(icons.icon("send", theme.ON_ACCENT))
+        self._send.setIcon(icons.icon("send", icons.ON_PRIMARY))
         self._send.setProperty("primary", True)
         self._send.setMinimumHeight(36)
         self._send.setAccessibleName(self.tr("Say it now"))
@@ -238,14 +238,14 @@ class PromptBox(QWidget):
         """What the keys do."""
         self._show_answer(
             self.tr("Enter changes the world at the next block · Ctrl+Enter puts it on the timeline"),
-            theme.MUTED,
+            "muted",
         )
 
     def show_acknowledged(self, prompt: str, block: int, clock: str) -> None:
         """The prompt is taken, and from which block on it shows."""
         words = prompt if len(prompt) <= 60 else prompt[:59] + "…"
         taken = self.tr("✓ takes effect at block {0} ({1}): {2}").format(block, clock, words)
-        self._show_answer(taken, theme.GOOD)
+        self._show_answer(taken, "good")
 
     def show_refused(self, sentence: str) -> None:
         """The prompt is not taken, and why."""
@@ -276,7 +276,7 @@ class PromptBox(QWidget):
 
     def _say(self, text: str) -> None:
         if (prompt := self._usable(text)) is not None:
-            self._show_answer(self.tr("sent …"), theme.MUTED)
+            self._show_answer(self.tr("sent …"), "muted")
             self.edit.remember(prompt)
             self.said.emit(prompt)
 
@@ -303,7 +303,7 @@ class PromptBox(QWidget):
             self.hint()
             return
         sentence, known = self.understand(text)
-        self._show_answer(sentence, theme.MUTED if known else theme.WARNING)
+        self._show_answer(sentence, "muted" if known else "warning")
 
     def _refuse(self, sentence: str) -> None:
         refused = bool(sentence)
@@ -312,9 +312,9 @@ class PromptBox(QWidget):
             self.edit.style().unpolish(self.edit)
             self.edit.style().polish(self.edit)
         if refused:
-            self._show_answer(sentence, theme.DANGER)
+            self._show_answer(sentence, "danger")
 
-    def _show_answer(self, text: str, colour: str) -> None:
+    def _show_answer(self, text: str, tone: str) -> None:
         self._answer.setText(text)
         self._answer.setToolTip(tip(text))
-        self._answer.setStyleSheet(f"color: {colour};")
+        theme.set_tone(self._answer, tone)

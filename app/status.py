@@ -42,7 +42,7 @@ class StatusBar(QStatusBar):
         self.block.setToolTip(self.tr("made in {}").format(stages))
         self.tiers.setText(
             " · ".join(
-                f"{theme.TIER_NAMES[tier.name]} {format_bytes(tier.used_bytes)}" for tier in telemetry.tiers
+                f"{theme.tier_name(tier.name)} {format_bytes(tier.used_bytes)}" for tier in telemetry.tiers
             )
         )
 
@@ -52,8 +52,7 @@ class StatusBar(QStatusBar):
 
     def show_notice(self, notice: Notice) -> None:
         """The last thing that was said."""
-        colour = {WARNING: theme.WARNING, ERROR: theme.DANGER}.get(notice.level, theme.MUTED)
-        self.notice.setStyleSheet(f"color: {colour};")
+        theme.set_tone(self.notice, {WARNING: "warning", ERROR: "danger"}.get(notice.level, "muted"))
         self.notice.setText(notice.text)
         self.notice.setToolTip(tip(notice.text))
 

@@ -85,13 +85,13 @@ def _heads(painter: QPainter, record: BlockTelemetry, top: float) -> float:
 def _tiers(painter: QPainter, record: BlockTelemetry, top: float) -> float:
     for tier in record.tiers:
         used = f"{format_bytes(tier.used_bytes)} / {format_bytes(tier.quota_bytes)}"
-        top = _title(painter, theme.TIER_NAMES[tier.name], used, top)
+        top = _title(painter, theme.tier_name(tier.name), used, top)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.WINDOW))
         painter.drawRoundedRect(QRectF(_MARGIN, top, _INNER, 6), 3, 3)
         share = min(tier.used_bytes / tier.quota_bytes, 1.0) if tier.quota_bytes else 0.0
         if share > 0:
-            painter.setBrush(QColor(theme.TIER_COLOURS[tier.name]))
+            painter.setBrush(QColor(theme.tier_colour(tier.name)))
             painter.drawRoundedRect(QRectF(_MARGIN, top, max(6.0, _INNER * share), 6), 3, 3)
         top += 12
     return top + 6
@@ -114,7 +114,7 @@ def _pages(painter: QPainter, record: BlockTelemetry, top: float, bottom: float)
         row, column = divmod(number // group, columns)
         box = QRectF(_MARGIN + column * side, top + row * side, side - 2, side - 2)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.TIER_COLOURS[pages[0].tier]))
+        painter.setBrush(QColor(theme.tier_colour(pages[0].tier)))
         painter.drawRect(box)
         if any(page.recalled for page in pages):
             painter.setBrush(QColor(theme.RECALL))

@@ -1,33 +1,35 @@
-"""Colours, type and spacing of the window: one dark theme, drawn by Fusion and a style sheet."""
+"""Colours, type and spacing of the window: dark, light, or as the desktop is; drawn by Fusion and a style sheet.
+
+`theme.TEXT`, `theme.MUTED` and so on are colours of the theme that the application wears now: painting asks
+for them each time, and what is built once asks again through `dress`. The application holds which theme it is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPointF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPalette, QPen, QPixmap
-from PySide6.QtWidgets import QApplication, QStyleFactory
+from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
 
-WINDOW = "#0e1116"
-PANEL = "#151a21"
-RAISED = "#1d242e"
-HOVER = "#273140"
-LINE = "#27303c"
-TEXT = "#e8ecf2"
-MUTED = "#93a0b4"
-FAINT = "#5f6c80"
-ACCENT = "#6ea8fe"
-ON_ACCENT = "#081120"
-RECALL = "#ffb454"
-GOOD = "#7fd99a"
-WARNING = "#ffd166"
-DANGER = "#ff7a7a"
+from worldattention.app.colours import DARK, LIGHT, Colours
+from worldattention.app.style_sheet import style_sheet
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 
-TIER_COLOURS = {"device": "#6ea8fe", "dram": "#7fd99a", "disk": "#c49bff", "dropped": "#5f6c80"}
-TIER_NAMES = {"device": "L1 device", "dram": "L2 DRAM", "disk": "L3 disk", "dropped": "dropped"}
+THEMES = ("system", "dark", "light")
+"""What `apply_theme` takes; `system` follows the desktop, also when that changes."""
+_NAME = "worldattention_theme"
+
 TIER_LEVELS = {"device": "1", "dram": "2", "disk": "3", "dropped": "–"}
+_TIER_NAMES = {
+    "device": QT_TRANSLATE_NOOP("Tiers", "L1 device"),
+    "dram": QT_TRANSLATE_NOOP("Tiers", "L2 DRAM"),
+    "disk": QT_TRANSLATE_NOOP("Tiers", "L3 disk"),
+    "dropped": QT_TRANSLATE_NOOP("Tiers", "dropped"),
+}
 
 EVENT_COLOURS = (
     "#4c78c9",
@@ -52,6 +54,7 @@ FAMILIES = [
     "Ubuntu",
     "DejaVu Sans Condensed",
     "DejaVu Sans",
+    *("Apple SD Gothic Neo", "Malgun Gothic", "Noto Sans KR", "Noto Sans CJK KR", "NanumGothic"),
 ]
 FIXED_FAMILIES = ["JetBrains Mono", "SF Mono", "Cascadia Mono", "Noto Sans Mono", "DejaVu Sans Mono"]
 
@@ -112,146 +115,130 @@ def hatch(colour: QColor, step: int = 6) -> QBrush:
     return QBrush(tile)
 
 
-def apply(app: QApplication) -> None:
-    """Dresses the application: Fusion, palette, type, style sheet."""
+def colours() -> Colours:
+    """The colours of the theme that the application wears."""
+    app = QCoreApplication.instance()
+    return LIGHT if app is not None and app.property(_NAME) == "light" else DARK
+
+
+def __getattr__(name: str) -> str:
+    """`theme.TEXT`: the colour of that name now. Raises AttributeError for an unknown one."""
+    if not name.isupper():
+        raise AttributeError(name)
+    return str(getattr(colours(), name.lower()))
+
+
+def apply_theme(app: QApplication, name: str) -> None:
+    """Dresses the application, also while it runs. Raises ValueError for a name that is not in THEMES."""
+    if name not in THEMES:
+        raise ValueError(f"unknown theme '{name}'")
+    hints = app.styleHints()
+    follower = app.findChild(_Follower) or _Follower(app)
+    follower.following = name == "system"
+    if name == "system":
+        hints.unsetColorScheme()
+    else:
+        hints.setColorScheme(Qt.ColorScheme.Light if name == "light" else Qt.ColorScheme.Dark)
+    _wear(app, "light" if name == "light" else "dark" if name == "dark" else _desktops(app))
+
+
+def dress(widget: QWidget, how: Callable[[], None]) -> None:
+    """Does `how` now, and again whenever the theme changes."""
+    widget.installEventFilter(_Dresser(widget, how))
+    how()
+
+
+def set_tone(widget: QWidget, tone: str) -> None:
+    """Colours what a label says: muted, accent, good, warning or danger."""
+    if widget.property("tone") != tone:
+        widget.setProperty("tone", tone)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def tier_name(tier: str) -> str:
+    """A tier for people."""
+    return translate("Tiers", _TIER_NAMES[tier])
+
+
+def tier_colour(tier: str) -> str:
+    """The colour of a tier in every panel."""
+    return str(getattr(colours(), tier))
+
+
+def shade(colour: str) -> QColor:
+    """The fill of an area under a curve of that colour."""
+    lightness = QColor(colour).lightnessF() * colours().shade
+    result = QColor(colour)
+    result.setHslF(result.hslHueF(), result.hslSaturationF(), min(lightness, 0.88))
+    return result
+
+
+class _Follower(QObject):
+    """Changes the clothes when the desktop does."""
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self.following = False
+        app.styleHints().colorSchemeChanged.connect(self._changed)
+
+    def _changed(self) -> None:
+        app = self.parent()
+        if self.following and isinstance(app, QApplication):
+            _wear(app, _desktops(app))
+
+
+class _Dresser(QObject):
+    def __init__(self, widget: QWidget, how: Callable[[], None]) -> None:
+        super().__init__(widget)
+        self._how = how
+        self._worn = colours()
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.StyleChange and self._worn is not colours():
+            self._worn = colours()
+            self._how()
+        return False
+
+
+def _desktops(app: QApplication) -> str:
+    return "light" if app.styleHints().colorScheme() == Qt.ColorScheme.Light else "dark"
+
+
+def _wear(app: QApplication, name: str) -> None:
+    app.setProperty(_NAME, name)
     app.setStyle(QStyleFactory.create("Fusion"))
-    app.setPalette(_palette())
+    app.setPalette(_palette(colours()))
     app.setFont(font())
-    app.setStyleSheet(_STYLE)
+    app.setStyleSheet(style_sheet(colours()))
 
 
-def _palette() -> QPalette:
+def _palette(c: Colours) -> QPalette:
     palette = QPalette()
     role = QPalette.ColorRole
     for name, colour in {
-        role.Window: WINDOW,
-        role.WindowText: TEXT,
-        role.Base: PANEL,
-        role.AlternateBase: RAISED,
-        role.Text: TEXT,
-        role.PlaceholderText: FAINT,
-        role.Button: RAISED,
-        role.ButtonText: TEXT,
-        role.BrightText: DANGER,
-        role.Highlight: ACCENT,
-        role.HighlightedText: ON_ACCENT,
-        role.ToolTipBase: RAISED,
-        role.ToolTipText: TEXT,
-        role.Link: ACCENT,
-        role.Light: HOVER,
-        role.Midlight: HOVER,
-        role.Mid: LINE,
-        role.Dark: WINDOW,
+        role.Window: c.window,
+        role.WindowText: c.text,
+        role.Base: c.panel,
+        role.AlternateBase: c.raised,
+        role.Text: c.text,
+        role.PlaceholderText: c.faint,
+        role.Button: c.raised,
+        role.ButtonText: c.text,
+        role.BrightText: c.danger,
+        role.Highlight: c.accent,
+        role.HighlightedText: c.on_accent,
+        role.ToolTipBase: c.raised,
+        role.ToolTipText: c.text,
+        role.Link: c.accent,
+        role.Light: c.hover,
+        role.Midlight: c.hover,
+        role.Mid: c.line,
+        role.Dark: c.window,
         role.Shadow: "#000000",
-        role.Accent: ACCENT,
+        role.Accent: c.accent,
     }.items():
         palette.setColor(name, QColor(colour))
     for name in (role.WindowText, role.Text, role.ButtonText):
-        palette.setColor(QPalette.ColorGroup.Disabled, name, QColor(FAINT))
+        palette.setColor(QPalette.ColorGroup.Disabled, name, QColor(c.disabled))
     return palette
-
-
-_STYLE = f"""
-* {{ outline: none; }}
-QMainWindow, QDialog {{ background: {WINDOW}; }}
-QMainWindow::separator {{ background: {WINDOW}; width: 6px; height: 6px; }}
-QMainWindow::separator:hover {{ background: {HOVER}; }}
-QToolTip {{ background: {RAISED}; color: {TEXT}; border: 1px solid {LINE}; padding: 4px 6px; }}
-
-QMenuBar {{ background: {WINDOW}; color: {MUTED}; padding: 2px 6px; font-size: 12px; }}
-QMenuBar::item {{ padding: 4px 10px; border-radius: 5px; background: transparent; }}
-QMenuBar::item:selected {{ background: {HOVER}; color: {TEXT}; }}
-QMenu {{ background: {RAISED}; border: 1px solid {LINE}; padding: 5px; }}
-QMenu::item {{ padding: 6px 28px 6px 12px; border-radius: 4px; }}
-QMenu::item:selected {{ background: {HOVER}; }}
-QMenu::item:disabled {{ color: {FAINT}; }}
-QMenu::separator {{ height: 1px; background: {LINE}; margin: 5px 8px; }}
-
-QToolBar {{ background: {WINDOW}; border: none; spacing: 6px; padding: 4px 10px 6px 10px; }}
-QStatusBar {{ background: {WINDOW}; color: {MUTED}; border-top: 1px solid {LINE}; }}
-QStatusBar::item {{ border: none; }}
-QStatusBar QLabel {{ color: {MUTED}; padding: 0 8px; }}
-
-QToolButton, QPushButton {{
-    background: {RAISED}; color: {TEXT}; border: 1px solid transparent; border-radius: 6px; padding: 5px 9px;
-}}
-QToolButton:hover, QPushButton:hover {{ background: {HOVER}; }}
-QToolButton:pressed, QPushButton:pressed {{ background: {LINE}; }}
-QToolButton:focus, QPushButton:focus {{ border: 1px solid {ACCENT}; }}
-QToolButton:checked {{ background: {HOVER}; color: {TEXT}; border: 1px solid {DANGER}; }}
-QToolButton[flat="true"]:checked, QToolButton[segment="true"]:checked {{ border: 1px solid transparent; }}
-QToolButton:disabled, QPushButton:disabled {{ color: {FAINT}; background: {PANEL}; }}
-QToolButton[flat="true"] {{ background: transparent; padding: 2px; border-radius: 5px; }}
-QToolButton[flat="true"]:hover {{ background: {HOVER}; }}
-QToolButton[flat="true"]:checked {{ background: {HOVER}; color: {ACCENT}; }}
-QToolButton[primary="true"], QPushButton[primary="true"], QPushButton:default {{
-    background: {ACCENT}; color: {ON_ACCENT}; font-weight: 600;
-}}
-QToolButton[primary="true"]:hover, QPushButton[primary="true"]:hover, QPushButton:default:hover {{
-    background: #8bbaff;
-}}
-QToolButton[primary="true"]:focus, QPushButton[primary="true"]:focus {{ border: 1px solid {TEXT}; }}
-QToolButton[primary="true"]:disabled, QPushButton[primary="true"]:disabled {{
-    background: {RAISED}; color: {FAINT};
-}}
-QToolButton[segment="true"] {{
-    background: transparent; color: {MUTED}; padding: 1px 8px; border-radius: 4px; font-size: 11px;
-}}
-QToolButton[segment="true"]:hover {{ color: {TEXT}; }}
-QToolButton[segment="true"]:checked {{ background: {HOVER}; color: {TEXT}; }}
-
-QLineEdit, QPlainTextEdit, QSpinBox, QDoubleSpinBox {{
-    background: {WINDOW}; color: {TEXT}; border: 1px solid {LINE}; border-radius: 6px; padding: 4px 8px;
-    selection-background-color: {ACCENT}; selection-color: {ON_ACCENT};
-}}
-QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border: 1px solid {ACCENT}; }}
-QLineEdit#prompt {{ font-size: 15px; padding: 8px 12px; border-radius: 8px; background: {PANEL}; }}
-QLineEdit#prompt:focus {{ background: {WINDOW}; }}
-QLineEdit#prompt[refused="true"] {{ border: 1px solid {DANGER}; }}
-
-QComboBox {{
-    background: {RAISED}; color: {TEXT}; border: 1px solid transparent; border-radius: 6px;
-    padding: 4px 6px 4px 9px; min-height: 18px;
-}}
-QComboBox:hover {{ background: {HOVER}; }}
-QComboBox:focus {{ border: 1px solid {ACCENT}; }}
-QComboBox::drop-down {{ border: none; width: 16px; }}
-QComboBox QAbstractItemView {{
-    background: {RAISED}; border: 1px solid {LINE}; padding: 4px; selection-background-color: {HOVER};
-    selection-color: {TEXT};
-}}
-
-QDockWidget {{ color: {MUTED}; }}
-QWidget#card {{ background: {PANEL}; border-radius: 8px; }}
-QWidget#dockTitle {{ background: {PANEL}; border-top-left-radius: 8px; border-top-right-radius: 8px; }}
-QWidget#dockBody {{ background: {PANEL}; border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }}
-QLabel#title {{ color: {TEXT}; font-size: 12px; font-weight: 600; }}
-QLabel#muted, QLabel[muted="true"] {{ color: {MUTED}; font-size: 11px; }}
-QLabel#fieldName, QLabel#faint {{ color: {FAINT}; font-size: 11px; background: transparent; }}
-QFrame#toast QPushButton {{ background: {HOVER}; }}
-QFrame#toast QPushButton:hover {{ background: {LINE}; }}
-QDialog QPushButton {{ min-width: 64px; }}
-
-QTableView {{
-    background: {PANEL}; gridline-color: {LINE}; border: none; selection-background-color: {HOVER};
-    selection-color: {TEXT}; alternate-background-color: #181e26;
-}}
-QTableView::item {{ padding: 2px 6px; }}
-QHeaderView::section {{
-    background: {PANEL}; color: {MUTED}; border: none; border-bottom: 1px solid {LINE}; padding: 4px 8px;
-    font-size: 11px;
-}}
-QTableCornerButton::section {{ background: {PANEL}; border: none; }}
-
-QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 1px 0; }}
-QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0 1px; }}
-QScrollBar::handle {{ background: {HOVER}; border-radius: 4px; min-width: 28px; min-height: 28px; }}
-QScrollBar::handle:hover {{ background: {FAINT}; }}
-QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
-QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
-
-QProgressBar {{
-    background: {RAISED}; border: none; border-radius: 4px; max-height: 8px; min-height: 8px; color: transparent;
-}}
-QProgressBar::chunk {{ background: {ACCENT}; border-radius: 4px; }}
-"""

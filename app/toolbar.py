@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldattention.app import theme
+from worldattention.app import icons, theme
 from worldattention.app.panels.dock import flat_button
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.config import ATTENTION_MODES, PRESETS, RETRIEVAL_POLICIES
@@ -173,12 +173,16 @@ class MainToolBar(QToolBar):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         for name in ("play", "restart", "record"):
             self._add(actions[name]).setProperty("primary", name == "play")
+        actions["play"].setIcon(icons.icon("play", icons.ON_PRIMARY))
+        actions["play"].setIconVisibleInMenu(False)  # its ink is made for the accent's ground
         self._rate = QLabel(self.tr("– FPS"))
         self._rate.setAccessibleName(self.tr("Frame rate"))
         self._rate.setFont(theme.font(13))
         self._rate.setTextFormat(Qt.TextFormat.RichText)
         self._rate.setMinimumWidth(180)
         self._rate.setContentsMargins(8, 0, 0, 0)
+        self._rates = self._rate.text(), ""
+        theme.dress(self._rate, self._colour_rate)
         self.addWidget(self._rate)
         space = QWidget()
         space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -199,6 +203,11 @@ class MainToolBar(QToolBar):
         button.setAccessibleName(action.text().removesuffix(" …"))
         return button
 
+    def _colour_rate(self) -> None:
+        first, second = self._rates
+        muted = f"<span style='color:{theme.MUTED}'> · {second}</span>" if second else ""
+        self._rate.setText(f"<b>{first}</b>{muted}")
+
     def show_rate(self, shown: float | None, made: float | None, note: str = "") -> None:
         """`16.0 FPS · made at 21.3`; `note` says why frames do not run."""
         first = note or (self.tr("{:.1f} FPS").format(shown) if shown is not None else self.tr("– FPS"))
@@ -207,7 +216,6 @@ class MainToolBar(QToolBar):
         if plain == self.rate_text:
             return
         self._rate.setAccessibleDescription(plain)
-        self._rate.setText(
-            f"<b>{first}</b>" + (f"<span style='color:{theme.MUTED}'> · {second}</span>" if second else "")
-        )
+        self._rates = first, second
+        self._colour_rate()
         self._rate.setToolTip(self.tr("Frames shown a second (always 16), and how fast the world is made"))

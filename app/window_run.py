@@ -45,7 +45,7 @@ def run(
     assert isinstance(app, QApplication)
     app.setApplicationName(PROGRAM)
     app.setWindowIcon(icons.app_icon())
-    theme.apply(app)
+    theme.apply_theme(app, "dark")
     window = MainWindow(make_setup(project_path, options, remember=screenshot is None))
     shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None
     window.show()

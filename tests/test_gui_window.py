@@ -50,7 +50,7 @@ def real_clock():
 
 @pytest.fixture
 def window(qtbot, qapp, tmp_path):
-    theme.apply(qapp)
+    theme.apply_theme(qapp, "dark")
     windows = []
 
     def make(timeline=TWO, start=True, **script):

@@ -81,7 +81,7 @@ def flat_button(icon: str, name: str, pixels: int = 16) -> QToolButton:
     """A quiet icon button for title bars; reached by Tab, but a click leaves the focus where it was."""
     button = QToolButton()
     button.setProperty("flat", True)
-    button.setIcon(icons.icon(icon, theme.MUTED))
+    button.setIcon(icons.icon(icon, "muted"))
     button.setIconSize(button.iconSize().scaled(pixels, pixels, Qt.AspectRatioMode.IgnoreAspectRatio))
     button.setToolTip(name)
     button.setAccessibleName(name)

@@ -50,7 +50,7 @@ class TierBars(QWidget):
         pages = (self.tr("{} page") if tier.pages == 1 else self.tr("{} pages")).format(tier.pages)
         state = "" if tier.active else self.tr(" · off")
         used = self.tr("{0} of {1}").format(format_bytes(tier.used_bytes), format_bytes(tier.quota_bytes))
-        return f"{theme.TIER_NAMES[tier.name]} {used} · {pages}{state}"
+        return f"{theme.tier_name(tier.name)} {used} · {pages}{state}"
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -64,16 +64,16 @@ class TierBars(QWidget):
             painter.end()
 
     def _row(self, painter: QPainter, rect: QRectF, tier: TierUsage) -> None:
-        colour = QColor(theme.TIER_COLOURS[tier.name] if tier.active else theme.FAINT)
+        colour = QColor(theme.tier_colour(tier.name) if tier.active else theme.FAINT)
         line = QRectF(rect.left(), rect.top() + 2, rect.width(), 16)
         painter.setFont(theme.font(11, QFont.Weight.DemiBold))
         painter.setPen(colour)
         painter.drawText(
-            line, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, theme.TIER_NAMES[tier.name]
+            line, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, theme.tier_name(tier.name)
         )
         painter.setFont(theme.font(11))
         painter.setPen(QColor(theme.TEXT))
-        numbers = self.row_text(tier).removeprefix(theme.TIER_NAMES[tier.name]).strip()
+        numbers = self.row_text(tier).removeprefix(theme.tier_name(tier.name)).strip()
         painter.drawText(line.adjusted(66, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, numbers)
         read, written = self._traffic.get(tier.name, (0.0, 0.0))
         painter.setPen(QColor(theme.MUTED))
@@ -102,11 +102,10 @@ class MemoryPanel(PanelDock):
         self.plot.setMouseEnabled(x=False, y=False)
         self._curves: dict[str, pg.PlotCurveItem] = {}
         for tier in ("disk", "dram", "device"):  # the whole stack first, so that lower layers cover it
-            colour = theme.TIER_COLOURS[tier]
-            fill = QColor(colour).darker(190)
-            curve = pg.PlotCurveItem(pen=pg.mkPen(colour, width=1), brush=pg.mkBrush(fill), fillLevel=0)
+            curve = pg.PlotCurveItem(fillLevel=0)
             self.plot.addItem(curve)
             self._curves[tier] = curve
+        theme.dress(self.plot, self._colour_curves)
         body = QWidget()
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -117,6 +116,12 @@ class MemoryPanel(PanelDock):
         self._blocks: deque[int] = deque(maxlen=MAX_BLOCKS)
         self._used: deque[tuple[int, int, int]] = deque(maxlen=MAX_BLOCKS)
         self._moments: deque[tuple[float, dict[str, tuple[int, int]]]] = deque()
+
+    def _colour_curves(self) -> None:
+        for tier, curve in self._curves.items():
+            colour = theme.tier_colour(tier)
+            curve.setPen(pg.mkPen(colour, width=1))
+            curve.setBrush(pg.mkBrush(theme.shade(colour)))
 
     def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
         """Takes in blocks, in order, and draws once."""

@@ -35,9 +35,9 @@ class PagesPanel(PanelDock):
         self.plot.setMouseEnabled(x=False, y=False)
         self._strip = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self._strip)
-        self._frames = pg.PlotCurveItem(pen=pg.mkPen(theme.RECALL, width=1), connect="pairs", antialias=False)
+        self._frames = pg.PlotCurveItem(connect="pairs", antialias=False)
         self.plot.addItem(self._frames)
-        self._marks = pg.ScatterPlotItem(size=5, pen=None, brush=pg.mkBrush(theme.RECALL), symbol="d")
+        self._marks = pg.ScatterPlotItem(size=5, pen=None, symbol="d")
         self.plot.addItem(self._marks)
         self._letters: list[pg.TextItem] = []
         self.fill(self.plot, (self._choice,))
@@ -54,6 +54,7 @@ class PagesPanel(PanelDock):
         self.plot.pointed.connect(lambda row: self.page_pointed.emit(self._page(row)))
         self.plot.row_clicked.connect(lambda row: self.page_chosen.emit(self._page(row)))
         self._choice.chosen.connect(lambda _choice: self._draw())
+        theme.dress(self.plot, self._colour_marks)
 
     @property
     def choice(self) -> Segments:
@@ -75,6 +76,11 @@ class PagesPanel(PanelDock):
         self._marks.setData([], [])
         self._letter([], 1.0)
         self.set_readout("")
+
+    def _colour_marks(self) -> None:
+        self._frames.setPen(pg.mkPen(theme.RECALL, width=1))
+        self._marks.setBrush(pg.mkBrush(theme.RECALL))
+        self._draw()
 
     def _draw(self) -> None:
         history = self.history
@@ -101,7 +107,7 @@ class PagesPanel(PanelDock):
 
     def _draw_strip(self, left: float, width: float, pages: int) -> None:
         tiers = [page.tier for page in self.history.pages]
-        inks = {tier: QColor(name) for tier, name in theme.TIER_COLOURS.items()}
+        inks = {tier: QColor(theme.tier_colour(tier)) for tier in theme.TIER_LEVELS}
         table = {tier: (ink.red(), ink.green(), ink.blue(), 255) for tier, ink in inks.items()}
         colours = np.zeros((pages, 1, 4), np.uint8)
         colours[: len(tiers), 0] = [table[tier] for tier in tiers]
@@ -111,14 +117,14 @@ class PagesPanel(PanelDock):
 
     def _letter(self, tiers: list[str], x: float) -> None:
         while len(self._letters) < len(tiers):
-            text = pg.TextItem("", color=theme.WINDOW, anchor=(0.5, 0.5))
+            text = pg.TextItem("", anchor=(0.5, 0.5))
             text.setFont(theme.font(9))
             self.plot.addItem(text)
             self._letters.append(text)
         for index, item in enumerate(self._letters):
             item.setVisible(index < len(tiers))
             if index < len(tiers):
-                item.setText(theme.TIER_LEVELS[tiers[index]])
+                item.setText(theme.TIER_LEVELS[tiers[index]], theme.WINDOW)
                 item.setPos(x, index)
 
     def _draw_runs(self, left: float) -> None:
@@ -147,7 +153,7 @@ class PagesPanel(PanelDock):
         kind = translate("Segments", self._choice.choice).lower()
         number = self.tr("not scored") if np.isnan(value) else f"{kind} {value:z.2f}"
         mark = self.tr(" · in the window") if self.history.was_recalled(record.page, column) else ""
-        tier = theme.TIER_NAMES[record.tier]
+        tier = theme.tier_name(record.tier)
         block = self.history.first_block + column
         words = self.tr("page {0} block {1} · {2} · {3}").format(record.page, block, number, tier)
         return words + mark

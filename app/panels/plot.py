@@ -24,7 +24,7 @@ class Plot(pg.PlotWidget):
     _hint: QLabel | None = None
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, background=theme.PANEL)
+        super().__init__(parent)
         for part in (self, self.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMenuEnabled(False)
@@ -34,8 +34,6 @@ class Plot(pg.PlotWidget):
         self.getPlotItem().layout.setContentsMargins(0, 2, 4, 0)
         for side in ("bottom", "left"):
             axis = self.getAxis(side)
-            axis.setPen(pg.mkPen(theme.LINE, width=1))
-            axis.setTextPen(QColor(theme.MUTED))
             axis.setStyle(tickFont=theme.font(10), tickLength=3, tickTextOffset=4)
         self.getAxis("left").setWidth(44)
         self.getAxis("bottom").setHeight(18)
@@ -44,6 +42,13 @@ class Plot(pg.PlotWidget):
         self._hint.setObjectName("faint")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.show_empty(True)
+        theme.dress(self, self._dress)
+
+    def _dress(self) -> None:
+        self.setBackground(theme.PANEL)
+        for side in ("bottom", "left"):
+            self.getAxis(side).setPen(pg.mkPen(theme.LINE, width=1))
+            self.getAxis(side).setTextPen(QColor(theme.MUTED))
 
     def show_empty(self, empty: bool) -> None:
         """Says that there is nothing to see yet, instead of showing bare axes."""
@@ -75,6 +80,8 @@ class HeatPlot(Plot):
     pointed = Signal(int)  # row under the mouse, or -1
     row_clicked = Signal(int)
 
+    _shown: tuple[Array, float, float, Mask | None] | None = None
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.image = pg.ImageItem(axisOrder="row-major")
@@ -93,12 +100,22 @@ class HeatPlot(Plot):
         """
         self.values = values
         self.show_empty(False)
-        # RGBA made here: one path for NaN, the levels are fixed, nothing is scaled behind our back.
-        self.image.setImage(rgba(values, low, high, there), levels=(0, 255), autoLevels=False)
+        self._shown = values, low, high, there
+        self._draw_image(self._shown)
         self.image.setRect(rect)
+
+    def _draw_image(self, shown: tuple[Array, float, float, Mask | None]) -> None:
+        # RGBA made here: one path for NaN, the levels are fixed, nothing is scaled behind our back.
+        self.image.setImage(rgba(*shown), levels=(0, 255), autoLevels=False)
+
+    def _dress(self) -> None:
+        super()._dress()
+        if self._shown is not None:
+            self._draw_image(self._shown)
 
     def clear_values(self) -> None:
         """Shows nothing."""
+        self._shown = None
         self.show_empty(True)
         self.values = np.zeros((0, 0), np.float32)
         self.image.clear()

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QMenu, QScrollBar, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
-from worldattention.app import icons, theme
+from worldattention.app import icons
 from worldattention.app.panels.dock import PanelDock, Segments, flat_button
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.marks import Marker
@@ -96,7 +96,7 @@ class TimelineDock(PanelDock):
         menu, view = QMenu(self), self.view
         names: tuple[str, ...] = ("split", "duplicate", "delete")
         if isinstance(what, Event):
-            edit = menu.addAction(icons.icon("new", theme.MUTED), self.tr("Edit prompt"))
+            edit = menu.addAction(icons.icon("new", "muted"), self.tr("Edit prompt"))
             edit.triggered.connect(lambda: view.edit_prompt(what))
         elif isinstance(what, Marker):
             menu.addAction(self.tr("Name the marker")).triggered.connect(lambda: view.name_marker(what))
@@ -105,7 +105,7 @@ class TimelineDock(PanelDock):
             )
             names = ("undo", "redo")
         else:
-            add = menu.addAction(icons.icon("add", theme.MUTED), self.tr("Add event here"))
+            add = menu.addAction(icons.icon("add", "muted"), self.tr("Add event here"))
             seconds = view.layout_now.seconds(view.mapFromGlobal(position).x())
             add.triggered.connect(lambda: view.add_at(seconds))
             names = ("undo", "redo", "fit")

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from worldattention.app import theme
 from worldattention.app.texts import tip
 from worldattention.app.timeline import gestures, paint, signs
 from worldattention.app.timeline.gestures import Draft, Gesture, Hand
@@ -164,7 +165,7 @@ class TimelineView(QWidget):
             band=draft.band,
             focused=self.hasFocus(),
         )
-        key = (look, self.layout_now, self._changes, ratio)
+        key = (look, self.layout_now, self._changes, ratio, theme.colours())
         if self._painted is None or self._painted_key != key or self._painted.size() != size:
             pixmap = QPixmap(size)
             pixmap.setDevicePixelRatio(ratio)
