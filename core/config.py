@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from worldattention.core.errors import UserError
+from worldattention.kernels.backends import Use
 
 AttentionMode = Literal["hsa", "dense", "linear", "sparse"]
 RetrievalPolicy = Literal["hkv", "recent", "random", "mismatched", "chunk", "none"]
@@ -25,7 +26,8 @@ class AttentionConfig:
     """Hybrid sparse attention (DESIGN 3).
 
     `density` replaces the head-adaptive threshold by top-k of the same map; None lets tau decide.
-    `statistics` asks for Gini and density also in the modes that do not route (dense, linear).
+    `statistics` asks for Gini and density also in the modes that do not route (dense, linear). `kernels` asks for
+    one backend of the attention kernels instead of the best that runs here.
     """
 
     mode: AttentionMode = "hsa"
@@ -34,6 +36,7 @@ class AttentionConfig:
     tau_max: float = 1.0
     density: float | None = None
     statistics: bool = True
+    kernels: Use = "auto"
 
 
 @dataclass(frozen=True, slots=True)

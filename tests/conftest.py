@@ -28,6 +28,10 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+if not any(Path("/dev").glob("nvidia[0-9]*")):
+    os.environ.setdefault(
+        "TRITON_INTERPRET", "1"
+    )  # Triton decides at import; on a GPU the kernels are compiled
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests are small: a second thread costs more than it gives
 
 import numpy as np  # noqa: E402

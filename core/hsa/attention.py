@@ -51,30 +51,36 @@ def attend(
         out = ops.dense_attention(q, window.keys, window.values)
         return out, _unrouted(q, window, config, density=1.0)
     if mode == "linear":
-        return _linear_branch(q, window, parameters, mode)[0], _unrouted(q, window, config, density=0.0)
+        coarse_keys, coarse_values, _ = _linear_parts(window, parameters, mode)
+        out = ops.linear_attention(q, coarse_keys, coarse_values)
+        return out, _unrouted(q, window, config, density=0.0)
     routing = _route(q, window, config)
-    out = ops.sparse_attention(q, window.keys, window.values, routing.selected, window.block)
+    out = ops.sparse_attention(
+        q, window.keys, window.values, routing.selected, window.block, routing.lists, config.kernels
+    )
     if mode == "hsa":
-        linear, gate = _linear_branch(q, window, parameters, mode)
-        out = ops.gated_sum(q, out, linear, gate.weight, gate.bias)
+        coarse_keys, coarse_values, gate = _linear_parts(window, parameters, mode)
+        out = ops.add_linear_branch(
+            q, out, coarse_keys, coarse_values, gate.weight, gate.bias, config.kernels
+        )
     return out, HeadStatistics(routing.gini, routing.threshold, routing.density)
 
 
-def _linear_branch(
-    q: Tensor, window: AttentionWindow, parameters: HSAParameters | None, mode: str
-) -> tuple[Tensor, nn.Linear]:
-    """The linear branch [B, Lq, H, D], and the gate that would fuse it."""
+def _linear_parts(
+    window: AttentionWindow, parameters: HSAParameters | None, mode: str
+) -> tuple[Tensor, Tensor, nn.Linear]:
+    """Coarse keys and values [B, R, H, D], and the gate that fuses the linear branch."""
     if parameters is None or window.coarse_keys is None or window.coarse_values is None:
         raise UserError(
             f"This model has no HSA parameters, so attention '{mode}' cannot run: "
             "choose sparse or dense, or calibrate the model first."
         )
-    return ops.linear_attention(q, window.coarse_keys, window.coarse_values), parameters.gate
+    return window.coarse_keys, window.coarse_values, parameters.gate
 
 
 def _route(q: Tensor, window: AttentionWindow, config: AttentionConfig) -> ops.Routing:
-    pooled_q = ops.block_means(q, window.block)
-    return ops.route(pooled_q, window.pooled, config.tau_min, config.tau_max, config.density)
+    pooled_q = ops.block_means(q, window.block, use=config.kernels)
+    return ops.route(pooled_q, window.pooled, config.tau_min, config.tau_max, config.density, config.kernels)
 
 
 def _unrouted(q: Tensor, window: AttentionWindow, config: AttentionConfig, density: float) -> HeadStatistics:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from worldattention.kernels.reference.lists import BlockLists
+
 
 @dataclass(frozen=True, slots=True)
 class Routing:
@@ -19,6 +21,8 @@ class Routing:
     """[H] fp32, tau_h."""
     density: Tensor
     """[H] fp32, share of the key blocks that were selected."""
+    lists: BlockLists | None = None
+    """The selection as lists, where the backend made them on its way."""
 
 
 def block_map(pooled_q: Tensor, pooled_k: Tensor) -> Tensor:

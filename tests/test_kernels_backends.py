@@ -1,0 +1,85 @@
+"""The dispatcher: which backend runs, why, and that nothing falls back in silence."""
+
+import pytest
+import torch
+
+from worldattention.core.config import AttentionConfig
+from worldattention.core.hsa import HSAParameters, attend, build_window, update_tail
+from worldattention.kernels import backends, ops
+from worldattention.kernels.backends import BackendError, Case, choose
+from worldattention.kernels.testing import attention_inputs
+
+CUDA, CPU = torch.device("cuda"), torch.device("cpu")
+
+
+@pytest.fixture
+def hopper(monkeypatch):
+    monkeypatch.setattr(backends, "capability", lambda device: (9, 0) if device.type == "cuda" else None)
+
+
+@pytest.fixture
+def ampere(monkeypatch):
+    monkeypatch.setattr(backends, "capability", lambda device: (8, 6) if device.type == "cuda" else None)
+
+
+def test_hopper_runs_gluon(hopper):
+    assert choose("sparse_attention", Case(CUDA)).backend == "gluon"
+    assert choose("route", Case(CUDA)).backend == "triton"
+
+
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        (Case(CUDA, head_dim=32), "heads of 32"),
+        (Case(CUDA, block=32), "blocks of 32"),
+        (Case(CUDA, dtype=torch.float16), "bfloat16"),
+        (Case(CUDA, batch=2), "one world"),
+    ],
+)
+def test_what_gluon_is_not_written_for_runs_in_triton_and_says_why(hopper, case, why):
+    choice = choose("sparse_attention", case)
+    assert choice.backend == "triton"
+    assert why in choice.why
+
+
+def test_other_gpus_run_triton(ampere):
+    choice = choose("sparse_attention", Case(CUDA))
+    assert choice.backend == "triton"
+    assert "8.6" in choice.why
+
+
+def test_what_triton_cannot_run_is_torch_with_the_reason(ampere):
+    choice = choose("sparse_attention", Case(CUDA, head_dim=24))
+    assert choice.family == "torch"
+    assert "24" in choice.why
+    assert "masked" in choice.backend
+
+
+def test_a_backend_that_was_asked_for_is_not_replaced(ampere, monkeypatch):
+    with pytest.raises(BackendError, match="Hopper"):
+        choose("sparse_attention", Case(CUDA), "gluon")
+    with pytest.raises(BackendError, match="24"):
+        choose("sparse_attention", Case(CUDA, head_dim=24), "triton")
+    monkeypatch.setattr(backends, "interpreting", lambda: False)
+    with pytest.raises(BackendError, match="needs a GPU"):
+        choose("route", Case(CPU), "triton")
+    assert choose("sparse_attention", Case(CUDA), "torch").family == "torch"
+
+
+def test_a_cpu_runs_torch():
+    assert {choice.family for choice in ops.explain("cpu")} == {"torch"}
+
+
+def test_a_whole_layer_in_triton_equals_torch():
+    """Routing, lists, sparse branch, linear branch and gate as the engine calls them, in the interpreter."""
+    q, k, v = attention_inputs(32, 96, heads=2, channels=16, block=16, structure=1.5)
+    parameters = HSAParameters(32, 16).requires_grad_(False)
+    torch.nn.init.normal_(parameters.gate.weight, std=0.3)
+    window = build_window(k.clone(), v.clone(), 64, parameters, 16)
+    update_tail(window, k[:, 64:], v[:, 64:], parameters)
+    for mode in ("hsa", "sparse"):
+        ours, seen = attend(q, window, parameters, AttentionConfig(block=16, kernels="triton"), mode)
+        torchs, expected = attend(q, window, parameters, AttentionConfig(block=16, kernels="torch"), mode)
+        torch.testing.assert_close(seen.density, expected.density)
+        torch.testing.assert_close(seen.gini, expected.gini, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(ours, torchs, atol=1e-4, rtol=1e-3)
