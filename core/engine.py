@@ -35,6 +35,7 @@ from worldattention.core.telemetry import (
     prompt_hash,
 )
 from worldattention.core.window_attention import Observer, WindowAttention
+from worldattention.kernels import ops
 
 _PROMPTS_KEPT = 16
 
@@ -93,7 +94,13 @@ class Engine:
     @property
     def backend(self) -> str:
         """Numeric type and attention backend in use."""
-        return f"torch {str(self.model.dtype).removeprefix('torch.')}"
+        return f"{self._kernels().family} {str(self.model.dtype).removeprefix('torch.')}"
+
+    def _kernels(self) -> ops.Choice:
+        """What runs the sparse branch, and why."""
+        model, attention = self.model, self.config.attention
+        case = ops.Case(model.device, model.head_dim, attention.block, model.dtype)
+        return ops.choose("sparse_attention", case, attention.kernels)
 
     def configure(self, config: EngineConfig) -> int:
         """Settings from the next block on; returns that block's index.
@@ -333,6 +340,7 @@ class Engine:
             recall=recall_record(self.block, name, draft.retrieval, draft.missed),
             prompt_changed=changed,
             notices=self._memory.bank.take_notices(),
+            backend=self._kernels().backend,
             **heads,
         )
 

@@ -96,6 +96,7 @@ class BlockTelemetry:
     notices: tuple[str, ...] = field(default=())
     steps: int = 4  # denoising steps
     asked_density: float | None = None  # None: every head chose its own
+    backend: str = ""  # what ran the sparse branch
 
     @property
     def fps(self) -> float:

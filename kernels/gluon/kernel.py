@@ -7,7 +7,6 @@ rows each run the product of the next keys while the last weights meet their val
 Layout of q, k, v: [L, H * D] through tensor descriptors. Tiles run in the order given, densest first.
 """
 
-
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import (
