@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from worldattention.app.messages import ForeseeingEngine, Typing, WouldRecall
+from worldattention.app.messages import ForeseeingEngine, Typing, UnderstandingEngine, WouldRecall
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,14 @@ class Foresight:
         try:
             preview = engine.preview(command.text)
             engine.prefetch(preview)
+            nearest = _nearest(engine, command.text)
         except Exception:
             log.exception("no preview of what a prompt would recall")
         else:
-            self._publish(WouldRecall(epoch, command.text, preview))
+            self._publish(WouldRecall(epoch, command.text, preview, nearest))
+
+
+def _nearest(engine: object, text: str) -> str | None:
+    """What would be shown instead of a text that the world does not know."""
+    understood = engine.understand(text) if isinstance(engine, UnderstandingEngine) and text.strip() else None
+    return None if understood is None or understood.known else understood.nearest

@@ -73,6 +73,22 @@ class ForeseeingEngine(Protocol):
     def prefetch(self, preview: PreviewLike) -> None: ...
 
 
+class UnderstoodLike(Protocol):
+    """What a world makes of a text: whether it knows it, and the nearest that it knows."""
+
+    @property
+    def known(self) -> bool: ...
+    @property
+    def nearest(self) -> str: ...
+
+
+@runtime_checkable
+class UnderstandingEngine(Protocol):
+    """An engine that can say whether its world knows what a prompt names."""
+
+    def understand(self, prompt: str) -> UnderstoodLike | None: ...
+
+
 class SessionLike(Protocol):
     """The part of `core.session.Session` that the window needs. `engine` is the current branch's."""
 
@@ -257,11 +273,15 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class WouldRecall:
-    """The moments that `text` would recall if it were said now, best first."""
+    """The moments that `text` would recall if it were said now, best first.
+
+    `nearest` is what the world would show instead of a text that it does not know; None when it knows it.
+    """
 
     epoch: int
     text: str
     preview: PreviewLike
+    nearest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

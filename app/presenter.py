@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 
 from worldattention.app import icons
-from worldattention.app.messages import Acknowledged, Begun, Failed, Ready
+from worldattention.app.messages import Acknowledged, Begun, Failed, Ready, WouldRecall
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.prompt_box import Memory, Understand
 from worldattention.app.recalls import arcs_of, memories_of
@@ -49,6 +49,7 @@ class Presenter(QObject):
         world.configured.connect(self._configured)
         world.begun.connect(self._begun)
         world.made.connect(self._made)
+        world.would_recall.connect(self._foreseen)
         world.failed.connect(self._failed)
         world.latency.connect(window.status.show_latency)
         window.pages.page_pointed.connect(self._point_at_page)
@@ -119,6 +120,10 @@ class Presenter(QObject):
             return
         self._window.prompt_box.show_acknowledged(prompt, message.block, clock(message.seconds, True))
         self._model.edit(self.tr("Say"), lambda old: old.set_prompt_from(message.seconds, prompt))
+
+    def _foreseen(self, message: WouldRecall) -> None:
+        if message.nearest is not None:
+            self._window.prompt_box.show_nearest(message.text, message.nearest)
 
     def _configured(self, message: Acknowledged, settings: ProjectSettings) -> None:
         if message.refused is not None:

@@ -251,6 +251,12 @@ class PromptBox(QWidget):
         """The prompt is not taken, and why."""
         self._refuse(sentence)
 
+    def show_nearest(self, text: str, nearest: str) -> None:
+        """`text` is of another world: what would be shown instead, if it still stands in the line."""
+        if text == self.edit.text():
+            known = self.tr("This world does not know that; it will show the nearest: {}").format(nearest)
+            self._show_answer(known, theme.WARNING)
+
     def show_memories(self, memories: tuple[Memory, ...]) -> None:
         """The pages that the last recall brought back."""
         self._remembers.setVisible(bool(memories))

@@ -125,9 +125,9 @@ def understand_pocket(text: str) -> tuple[str, bool]:
 
     It knows few words; whoever types others shall see it before they wonder at the picture.
     """
-    from worldattention.core.pocket.mentions import parse
+    from worldattention.core.pocket.korean import mentioned
 
-    understood = parse(text)
+    understood = mentioned(text)
     named = understood.named
     if not named:
         return (

@@ -24,6 +24,8 @@ from worldattention.core.memory import Recalled, WorldMemory, scoring_layers, sl
 from worldattention.core.models.text import TextEncoding
 from worldattention.core.models.transformer import TextKeysValues, TimeEmbedding
 from worldattention.core.models.world import WorldModel
+from worldattention.core.pocket.prompts import Understood
+from worldattention.core.pocket.text import PocketTextEncoder
 from worldattention.core.preview import RecallPreview
 from worldattention.core.records import PageRecords, recall_record
 from worldattention.core.sampler import block_noise, denoise, shifted_timesteps
@@ -154,6 +156,11 @@ class Engine:
         if not prompt.strip() or not self._memory.bank.pages:
             return RecallPreview(prompt)
         return self._memory.preview(prompt, self.model.text_encoder.encode(prompt).pooled)
+
+    def understand(self, prompt: str) -> Understood | None:
+        """What the model's world makes of a prompt; None when it cannot say."""
+        encoder = self.model.text_encoder
+        return encoder.understand(prompt) if isinstance(encoder, PocketTextEncoder) else None
 
     def prefetch(self, preview: RecallPreview) -> None:
         """Starts to promote a preview's pages; never changes what a block shows."""

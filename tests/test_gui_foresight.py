@@ -2,8 +2,9 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
-from tests.fakes_window import FakeSession, Script, opener
+from tests.fakes_window import FakeEngine, FakeSession, Script, opener
 from worldattention.app import messages as m
 from worldattention.app.reel import Reel
 from worldattention.app.worker import Worker
@@ -80,5 +81,20 @@ def test_a_failed_preview_stops_no_world():
         made = desk.until(m.Made, lambda one: one.telemetry.block >= 6).telemetry.block
         desk.until(m.Made, lambda one: one.telemetry.block > made)
         assert not any(isinstance(message, m.Failed | m.WouldRecall) for message in desk.heard)
+    finally:
+        desk.close()
+
+
+def test_a_text_of_another_world_is_answered_with_the_nearest_scene(monkeypatch):
+    def understand(engine, text):
+        return SimpleNamespace(known="house" in text, nearest="A man in a village.")
+
+    monkeypatch.setattr(FakeEngine, "understand", understand, raising=False)
+    desk = Desk()
+    try:
+        desk.until(m.Made, lambda one: one.telemetry.block == 2)
+        for text, nearest in (("a red house", None), ("a dragon", "A man in a village."), ("  ", None)):
+            desk.type(text)
+            assert desk.until(m.WouldRecall, lambda one, text=text: one.text == text).nearest == nearest
     finally:
         desk.close()

@@ -701,6 +701,10 @@ def test_the_prompt_box_says_what_the_pocket_world_understands(window, qtbot):
     edit.clear()
     QTest.keyClicks(edit, "a dragon over Tokyo")
     assert one.prompt_box.answer.startswith("The pocket world knows none of these words")
+    for typed, shown in (("a dragon", False), ("a dragon over Tokyo", True)):
+        one.world.would_recall.emit(m.WouldRecall(0, typed, None, "A man in a village."))
+        assert one.prompt_box.answer.endswith("the nearest: A man in a village.") == shown
+    assert understand_pocket("여자가 도시에서 연을 날린다")[0].startswith("understood: woman, kite, city ·")
     edit.selectAll()
     QTest.keyClick(edit, Qt.Key.Key_Delete)
     assert one.prompt_box.answer.startswith("Enter changes the world")

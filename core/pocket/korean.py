@@ -108,6 +108,11 @@ def parse_korean(text: str) -> Mentions:
     return Mentions(**found)
 
 
+def mentioned(text: str) -> Mentions:
+    """Which attributes a prompt names, in English or Korean."""
+    return parse_korean(text) if is_korean(text) else parse(text)
+
+
 def to_english(text: str) -> str:
     """The grammar's sentence for a Korean prompt; any other text, and one that names nothing, as it is."""
     if not is_korean(text):

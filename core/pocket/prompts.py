@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from worldattention.core.pocket.grammar import AIR, DOES, SUBJECTS, WEARS, WHEN, WHERE
-from worldattention.core.pocket.korean import describe, is_korean, parse_korean, to_english
-from worldattention.core.pocket.mentions import Mentions, parse
+from worldattention.core.pocket.korean import describe, is_korean, mentioned, to_english
+from worldattention.core.pocket.mentions import Mentions
 from worldattention.core.pocket.vocabulary import (
     ACTIONS,
     PLACES,
@@ -146,7 +146,7 @@ def understand(text: str, encoder: TextEncoder | None = None) -> Understood:
     Without `encoder` (an English one) a prompt is known when it names anything; with it, when it is also similar
     to that. The first prompt that names nothing encodes 28 scenes to be compared with.
     """
-    mentions = parse_korean(text) if is_korean(text) else parse(text)
+    mentions = mentioned(text)
     named = mentions.named
     english = to_english(text)
     nearest, similarity = describe(_filled(mentions)), None
