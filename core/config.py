@@ -12,10 +12,12 @@ from worldattention.kernels.backends import Use
 AttentionMode = Literal["hsa", "dense", "linear", "sparse"]
 RetrievalPolicy = Literal["hkv", "recent", "random", "mismatched", "chunk", "none"]
 Preset = Literal["playground", "authors"]
+CodecName = Literal["bf16", "fp8", "int8"]
 
 ATTENTION_MODES: tuple[str, ...] = get_args(AttentionMode)
 RETRIEVAL_POLICIES: tuple[str, ...] = get_args(RetrievalPolicy)
 PRESETS: tuple[str, ...] = get_args(Preset)
+CODEC_NAMES: tuple[str, ...] = get_args(CodecName)
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -41,7 +43,13 @@ class AttentionConfig:
 
 @dataclass(frozen=True, slots=True)
 class CacheConfig:
-    """Hierarchical KV cache (DESIGN 3 and 4). Frames are latent frames, quotas are bytes."""
+    """Hierarchical KV cache (DESIGN 3 and 4). Frames are latent frames, quotas are bytes.
+
+    `codec` is how pages lie in DRAM and in files. `write_through` gives every page a file at once, not only
+    when memory is full. `read_deadline_ms`: how long a block waits for pages from the disk before it goes on
+    without them; None waits, which makes equal runs equal (`render`, `eval`, replay). `move_bytes`: pages on
+    their way to the disk, and `prefetch_bytes`: pages read ahead, both beside the quotas.
+    """
 
     retrieval: RetrievalPolicy = "hkv"
     page_frames: int = 8
@@ -56,6 +64,11 @@ class CacheConfig:
     device_quota_bytes: int = 256 * MIB
     dram_quota_bytes: int = 2 * GIB
     disk_quota_bytes: int = 8 * GIB
+    codec: CodecName = "bf16"
+    write_through: bool = False
+    read_deadline_ms: float | None = None
+    move_bytes: int = 256 * MIB
+    prefetch_bytes: int = 512 * MIB
     folder: Path | None = None
 
 

@@ -119,6 +119,7 @@ class Engine:
             self._memory.close()
             self._memory = WorldMemory.empty(self.model, config)
         self.config = self._memory.config = config
+        self._memory.bank.read_deadline_ms = config.cache.read_deadline_ms
         self._timesteps = shifted_timesteps(config.sampler)
         return self.block
 
@@ -265,8 +266,7 @@ class Engine:
         """Scores pages with the query just captured and renews the window."""
         query = draft.attention.take_query()
         retrieval = self._memory.retrieve(query, spoken.encoding.pooled, self.block)
-        pages = {page.id: page for page in self._memory.bank.pages}
-        chosen = tuple(pages[page] for page in retrieval.chosen)
+        chosen = tuple(self._memory.bank.page(page) for page in retrieval.chosen)
         draft.recalled = Recalled(chosen, self._memory.ring.frames_done)
         draft.plan, draft.missed = self._memory.install(draft.recalled)
         draft.attention, draft.retrieval = self._attention(draft.plan), retrieval
@@ -367,4 +367,4 @@ def _check_modes(model: WorldModel, config: EngineConfig) -> None:
 
 def _memory_shape(config: EngineConfig) -> tuple[object, ...]:
     """What cannot change while the memory holds something."""
-    return config.preset, replace(config.cache, retrieval="hkv", recall_every_blocks=0)
+    return config.preset, replace(config.cache, retrieval="hkv", recall_every_blocks=0, read_deadline_ms=None)

@@ -47,7 +47,7 @@ class WorldMemory:
         """The memory of a world without history."""
         shape = kv_shape(model)
         ring = FrameRing(shape, config.cache.budget_frames + 8, config.cache.sink_frames, model.device)
-        store = open_store(config.cache, shape, model.device)
+        store = open_store(config.cache, shape, model.device, model.fingerprint)
         bank = KVBank(shape, config.cache, scoring_layers(model, config), store, model.device, config.seed)
         return cls(model, config, bank, ring, _new_window(model, config.cache))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import chain
 
 from worldattention.core.hkv.bank import KVBank
-from worldattention.core.hkv.page import PageInfo
 from worldattention.core.hkv.retrieval import Retrieval
 from worldattention.core.telemetry import PageRecord, RecallRecord
 
@@ -13,27 +14,52 @@ from worldattention.core.telemetry import PageRecord, RecallRecord
 class PageRecords:
     """One record a page and block; a record that did not change is the same object as in the block before.
 
-    So a long world's telemetry keeps references, not copies.
+    So a long world's telemetry keeps references, not copies, and a block without a recall looks only at the
+    pages that moved.
     """
 
     def __init__(self) -> None:
-        self._last: dict[int, PageRecord] = {}
+        self._last: list[PageRecord] = []
+        self._window: set[int] = set()
+        self._scored = False
 
     def copy(self) -> PageRecords:
         """For a world that goes on by itself."""
         other = PageRecords()
-        other._last = self._last.copy()
+        other._last, other._window, other._scored = self._last.copy(), self._window, self._scored
         return other
 
     def records(self, bank: KVBank, window: set[int], retrieval: Retrieval | None) -> tuple[PageRecord, ...]:
         """Of every page of the bank; `window` has the ids of pages that are being attended to."""
-        records = []
-        for page in bank.pages:
-            record = _page_record(page, bank.tier_of(page.id), page.id in window, retrieval)
-            if self._last.get(page.id) != record:
-                self._last[page.id] = record
-            records.append(self._last[page.id])
-        return tuple(records)
+        pages, last = bank.pages, self._last
+        known = len(last)
+        changed: Iterable[int] = bank.take_moved() | (self._window ^ window)
+        if self._scored or retrieval is not None:  # every page has a similarity, or had one
+            changed = range(known)
+        similarities = [] if retrieval is None else [round(x, 5) for x in retrieval.similarities.tolist()]
+        scores = [] if retrieval is None else retrieval.scores.tolist()
+        for page in chain((page for page in changed if page < known), range(known, len(pages))):
+            info = pages[page]
+            similarity = score = None
+            if page < len(scores):  # a page may have been closed since
+                similarity = similarities[info.chunk_id]
+                score = None if math.isnan(scores[page]) else round(scores[page], 5)
+            record = PageRecord(
+                page,
+                info.chunk_id,
+                info.first_frame,
+                info.frames,
+                bank.tier_of(page),
+                similarity,
+                score,
+                page in window,
+            )
+            if page == len(last):
+                last.append(record)
+            elif last[page] != record:
+                last[page] = record
+        self._window, self._scored = set(window), retrieval is not None
+        return tuple(last)
 
 
 def recall_record(
@@ -51,15 +77,4 @@ def recall_record(
         scores=tuple(round(float(retrieval.scores[page]), 5) for page in retrieval.candidates),
         chosen=retrieval.chosen,
         missed=missed,
-    )
-
-
-def _page_record(page: PageInfo, tier: str, recalled: bool, retrieval: Retrieval | None) -> PageRecord:
-    similarity = score = None
-    if retrieval is not None and page.id < len(retrieval.scores):  # a page may have been closed since
-        similarity = round(float(retrieval.similarities[page.chunk_id]), 5)
-        value = float(retrieval.scores[page.id])
-        score = None if math.isnan(value) else round(value, 5)
-    return PageRecord(
-        page.id, page.chunk_id, page.first_frame, page.frames, tier, similarity, score, recalled
     )

@@ -13,7 +13,12 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class TierUsage:
-    """One memory tier after a block. Byte and page counts; read/written/hits/misses count the whole session."""
+    """One memory tier after a block. Byte and page counts; read/written/hits/misses count the whole session.
+
+    `drops` includes `thinned`: every second page of a chunk, on a full disk. `refused`: pages that the tier was
+    too busy to take; `late`: pages that came after the deadline. `read_ms`, `write_ms`: median and 99th
+    percentile of the latest moves, None before the first.
+    """
 
     name: str  # device | dram | disk
     pages: int
@@ -26,6 +31,13 @@ class TierUsage:
     evictions: int = 0
     drops: int = 0
     active: bool = True
+    thinned: int = 0
+    refused: int = 0
+    late: int = 0
+    prefetched: int = 0
+    prefetch_hits: int = 0
+    read_ms: tuple[float, float] | None = None
+    write_ms: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +139,7 @@ def telemetry_from_json(line: str) -> BlockTelemetry:
             record[name] = np.asarray(record[name], dtype=np.float32)
         record["window"] = tuple(WindowSpan(**span) for span in record["window"])
         record["pages"] = tuple(PageRecord(**page) for page in record["pages"])
-        record["tiers"] = tuple(TierUsage(**tier) for tier in record["tiers"])
+        record["tiers"] = tuple(_tier_from_json(tier) for tier in record["tiers"])
         record["notices"] = tuple(record["notices"])
         if record["recall"] is not None:
             recall: dict[str, Any] = {
@@ -137,6 +149,11 @@ def telemetry_from_json(line: str) -> BlockTelemetry:
         return BlockTelemetry(**record)
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a telemetry record: {error}") from error
+
+
+def _tier_from_json(record: dict[str, Any]) -> TierUsage:
+    fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in record.items()}
+    return TierUsage(**fields)
 
 
 def prompt_hash(prompt: str) -> str:

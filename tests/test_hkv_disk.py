@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldattention.core.config import CacheConfig
-from worldattention.core.hkv import page_file
+from worldattention.core.hkv import disk_io, page_file
 from worldattention.core.hkv.bank import KVBank
-from worldattention.core.hkv.page import KVShape
-from worldattention.core.hkv.page_file import PageFileError, PageKey, read_page, write_page
+from worldattention.core.hkv.codec import RAW, encode_page, lay_out, page_bytes
+from worldattention.core.hkv.disk_io import DiskIO
+from worldattention.core.hkv.page import KVShape, PageData, PageInfo
+from worldattention.core.hkv.page_file import PageFileError, PageKey
 from worldattention.core.hkv.session import MARKER, CacheSession, remove_dead_sessions
 from worldattention.core.hkv.store import open_store
 
@@ -32,6 +34,24 @@ def new_frames(count, shape=SHAPE):
 
 def make_key(shape=SHAPE, frames=5, page=7):
     return PageKey(bytes(range(16)), page, "pocket", shape, frames)
+
+
+def blank(key):
+    size = page_bytes(RAW, key.shape, key.frames)
+    return lay_out(PageInfo(0, 0, key.frames, 0, 0), key.shape, RAW, torch.empty(size, dtype=torch.uint8))
+
+
+def write_page(path, key, keys, values):
+    page = blank(key)
+    encode_page(PageData(page.info, keys, values), page)
+    return page_file.write_page(path, key, page.parts, DiskIO())
+
+
+def read_page(path, key):
+    page = blank(key)
+    page_file.read_page(path, key, page.parts, DiskIO())
+    data = page.decode()
+    return data.keys, data.values
 
 
 def write_one(folder, frames=5):
@@ -140,7 +160,7 @@ def test_failed_writes_leave_nothing(tmp_path, monkeypatch, code, after):
             raise OSError(code, os.strerror(code))
         return len(part)
 
-    monkeypatch.setattr(page_file.os, "write", write)
+    monkeypatch.setattr(disk_io.os, "write", write)
     with pytest.raises(OSError, match=os.strerror(code)):
         write_one(tmp_path)
     assert os.listdir(tmp_path) == []
@@ -148,11 +168,11 @@ def test_failed_writes_leave_nothing(tmp_path, monkeypatch, code, after):
 
 def test_short_writes_are_continued_and_no_write_is_an_error(tmp_path, monkeypatch):
     real = os.write
-    monkeypatch.setattr(page_file.os, "write", lambda descriptor, part: real(descriptor, part[:7]))
+    monkeypatch.setattr(disk_io.os, "write", lambda descriptor, part: real(descriptor, part[:7]))
     path, key, keys, values = write_one(tmp_path)
     assert torch.equal(torch.stack(read_page(path, key)), torch.stack([keys, values]))
     path.unlink()
-    monkeypatch.setattr(page_file.os, "write", lambda descriptor, part: 0)
+    monkeypatch.setattr(disk_io.os, "write", lambda descriptor, part: 0)
     with pytest.raises(OSError, match="no more bytes"):
         write_one(tmp_path)
     assert os.listdir(tmp_path) == []
@@ -324,7 +344,7 @@ def test_a_full_or_broken_disk_turns_the_tier_off_once(tmp_path, monkeypatch, co
         raise OSError(code, os.strerror(code))
 
     with monkeypatch.context() as patch:
-        patch.setattr(page_file.os, "write", write)
+        patch.setattr(disk_io.os, "write", write)
         bank.append(*new_frames(40))
         disk_of(bank).flush()
     notices = bank.take_notices()
@@ -349,6 +369,7 @@ def test_a_folder_that_cannot_be_made_is_one_notice(tmp_path):
     (tmp_path / "file").touch()
     bank = make_bank(tmp_path / "file" / "cache")
     bank.append(*new_frames(80))
+    disk_of(bank).flush()
     assert sum("disk tier is off" in notice for notice in bank.take_notices()) == 1
     assert sum(tier.pages for tier in bank.usage()) == 2
     with bank.recall([8, 9]) as recall:
@@ -363,7 +384,7 @@ def test_pages_are_readable_while_they_are_being_written(tmp_path, monkeypatch):
         gate.wait(20)
         return real(descriptor, part)
 
-    monkeypatch.setattr(page_file.os, "write", slow)
+    monkeypatch.setattr(disk_io.os, "write", slow)
     bank = make_bank(tmp_path)
     keys, values = new_frames(24)
     bank.append(keys, values)
@@ -374,7 +395,8 @@ def test_pages_are_readable_while_they_are_being_written(tmp_path, monkeypatch):
     gate.set()
     disk_of(bank).flush()
     session = disk_of(bank)._session.folder
-    assert len(list(session.glob("*.page"))) == bank.usage()[-1].pages == 1
+    assert bank.usage()[-1].pages == 1
+    assert len(list(session.glob("*.page"))) == 2  # page 1, and the spare file of page 0
     assert list(session.glob("*.tmp")) == []
     bank.close()
     assert not session.exists()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from worldattention.core.config import CacheConfig, RetrievalPolicy
-from worldattention.core.hkv.index import PageIndex, PromptIndex, RunningMean, unit_vector
+from worldattention.core.hkv.index import PageIndex, PromptIndex, Rows, RunningMean, unit_vector
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.retrieval import Limits, Memory, Retrieval, rank_chunks, retrieve
 from worldattention.core.hkv.store import TieredStore
@@ -86,6 +86,10 @@ class KVBank:
         self._prompts = PromptIndex()
         self._index = PageIndex(len(self._layers), shape.heads, shape.head_dim, device)
         self._handles: list[int] = []
+        self._page_of: dict[int, int] = {}
+        self._there = Rows((), torch.bool, "cpu")
+        self._moved: set[int] = set()
+        self._followed = 0
         self._chunk: _Chunk | None = None
         size = (2, *shape.tensor(config.page_frames))
         self._open = _OpenPage(torch.zeros(size, dtype=shape.dtype, device=device))
@@ -205,9 +209,8 @@ class KVBank:
         )
 
     def prefetch(self, page_ids: Sequence[int]) -> None:
-        """Lift pages to the highest tier, the last one first, so that the first ones stay longest."""
-        for page in reversed(page_ids):
-            self.recall([page]).release()
+        """Start to read pages ahead that lie on the disk, most wanted first. Never changes a result."""
+        self._store.prefetch([self._handles[page] for page in page_ids])
 
     @property
     def recall_frames(self) -> int:
@@ -225,6 +228,15 @@ class KVBank:
         }
         missed = tuple(page for page in page_ids if page not in pages)
         return Recall(pages, missed, self._store, [self._handles[page] for page in pages])
+
+    @property
+    def read_deadline_ms(self) -> float | None:
+        """How long a recall waits for the disk; None: as long as it takes. Forks share it."""
+        return self._store.read_deadline_ms
+
+    @read_deadline_ms.setter
+    def read_deadline_ms(self, deadline_ms: float | None) -> None:
+        self._store.read_deadline_ms = deadline_ms
 
     def page(self, page_id: int) -> PageInfo:
         """What is known of a page."""
@@ -253,7 +265,8 @@ class KVBank:
         )
         other._store = self._store.share()
         other._prompts, other._index = self._prompts.fork(), self._index.fork()
-        other._handles = list(self._handles)
+        other._handles, other._page_of = list(self._handles), self._page_of.copy()
+        other._there, other._moved, other._followed = self._there.fork(), self._moved.copy(), self._followed
         for handle in other._handles:
             self._store.retain(handle)
         chunk = self._chunk
@@ -266,12 +279,29 @@ class KVBank:
         """Give the pages back; the last bank of a family closes the tiers."""
         for handle in self._handles:
             self._store.release(handle)
-        self._handles = []
+        self._handles, self._page_of = [], {}
         self._store.close()
 
     def _memory(self) -> Memory:
-        there = torch.tensor([self._store.is_there(handle) for handle in self._handles], dtype=torch.bool)
-        return Memory(self._prompts.vectors, self._index.means, self._index.spans, there)
+        self._follow()
+        return Memory(self._prompts.vectors, self._index.means, self._index.spans, self._there.view)
+
+    def take_moved(self) -> set[int]:
+        """Pages whose tier changed since the last call."""
+        self._follow()
+        moved, self._moved = self._moved, set()
+        return moved
+
+    def _follow(self) -> None:
+        """Take in what the store did, so that nothing has to look at every page."""
+        self._store.sweep()
+        changes = self._store.changes
+        for handle in changes[self._followed :]:
+            page = self._page_of.get(handle)
+            if page is not None:
+                self._there.view[page] = self._store.is_there(handle)
+                self._moved.add(page)
+        self._followed = len(changes)
 
     def _writable_chunk(self) -> _Chunk:
         """The chunk that takes the next frame: a full one is followed by another with the same prompt."""
@@ -307,4 +337,7 @@ class KVBank:
 
     def _add_page(self, data: PageData, mean: Tensor) -> None:
         self._index.add(data.info, mean)
-        self._handles.append(self._store.put(data))
+        handle = self._store.put(data)
+        self._page_of[handle] = len(self._handles)
+        self._handles.append(handle)
+        self._there.append(torch.tensor(True))

@@ -1,17 +1,55 @@
-"""The disk tier: one verified file a page, written by a thread of its own."""
+"""The disk tier: one verified file a page, written and read by threads of its own.
+
+A page whose home is a higher tier may have a file as well: written early (write-through), or left behind by a
+recall. Such spare files count as used, make way first, and save the writing when their page comes down again.
+"""
 
 import logging
-import queue
-import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
+from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, lay_out, page_bytes
+from worldattention.core.hkv.disk_io import DiskIO
+from worldattention.core.hkv.moves import Job, Lane, Loan, SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.page_file import PageFileError, PageKey, read_page, write_page
 from worldattention.core.hkv.session import CacheSession, remove_dead_sessions
+from worldattention.core.hkv.tiers import Fetched, Traffic
 
 log = logging.getLogger(__name__)
 
-QUEUED_PAGES = 2
+
+@dataclass(frozen=True, slots=True)
+class DiskOptions:
+    """How the disk is used; see `CacheConfig`. `pinned`: page-lock what is read, for a GPU to fetch."""
+
+    codec: Codec = RAW
+    move_bytes: int = 256 << 20
+    prefetch_bytes: int = 512 << 20
+    pinned: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Write:
+    """A page on its way into its file."""
+
+    source: StoredPage
+    loan: Loan
+    job: Job
+
+
+@dataclass(slots=True, eq=False)
+class _Read:
+    """A page on its way out of its file."""
+
+    page: StoredPage
+    job: Job
+    ahead: bool
 
 
 class DiskTier:
@@ -24,151 +62,304 @@ class DiskTier:
 
     name = "disk"
 
-    def __init__(self, shape: KVShape, fingerprint: str, quota_bytes: int, root: Path) -> None:
+    def __init__(
+        self,
+        shape: KVShape,
+        fingerprint: str,
+        quota_bytes: int,
+        root: Path,
+        options: DiskOptions = DiskOptions(),
+        disk: DiskIO | None = None,
+    ) -> None:
         self.active = True
         self.quota_bytes = quota_bytes
-        self.used_bytes = 0
-        self._shape, self._fingerprint, self._root = shape, fingerprint, root
+        self.traffic = Traffic()
+        self._shape, self._fingerprint, self._root, self._options = shape, fingerprint, root, options
+        self._disk = DiskIO() if disk is None else disk
         self._session: CacheSession | None = None
-        self._pages: dict[int, PageInfo] = {}
-        self._pending: dict[int, PageData] = {}
+        self._homes: dict[int, PageInfo] = {}
+        self._spares: OrderedDict[int, PageInfo] = OrderedDict()
+        self._home_bytes = self._spare_bytes = 0
+        self._writes: dict[int, _Write] = {}
+        self._write_jobs: dict[int, _Write] = {}
+        self._reads: dict[int, _Read] = {}
+        self._staged: OrderedDict[int, tuple[StoredPage, bool]] = OrderedDict()
+        self._demanded: set[int] = set()
+        self._bad: set[int] = set()
         self._lost: list[int] = []
         self._notices: list[str] = []
-        self._guard = threading.Lock()
-        self._queue: queue.Queue[int | None] = queue.Queue(QUEUED_PAGES)
-        self._writer: threading.Thread | None = None
+        self._writer, self._reader = Lane("page-writer"), Lane("page-reader")
+        self._side = SideStream()
         remove_dead_sessions(root)
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of all files, spare ones included."""
+        return self._home_bytes + self._spare_bytes
 
     def could_hold(self, info: PageInfo) -> bool:
         """Whether the file would fit into the quota at all."""
         return self._file_bytes(info) <= self.quota_bytes
 
     def has_room(self, info: PageInfo) -> bool:
-        """Whether the file fits into what is left of the quota."""
-        return self.used_bytes + self._file_bytes(info) <= self.quota_bytes
+        """Whether the file fits into what the homes leave of the quota; spare files make way."""
+        return self._home_bytes + self._file_bytes(info) <= self.quota_bytes
 
-    def write(self, handle: int, data: PageData) -> None:
-        """Copy the page and queue it; waits only while earlier pages are still queued."""
-        self._pages[handle] = data.info
-        self.used_bytes += self._file_bytes(data.info)
-        if not self._open_session():
-            self._lost.append(handle)
+    def congested(self) -> bool:
+        """Whether as much waits to be written as may."""
+        return bool(self._write_jobs) and self._writer.queued_bytes >= self._options.move_bytes
+
+    def wait_for_room(self) -> None:
+        """Wait until it is not congested."""
+        while self.congested():
+            self.complete_one()
+
+    def take(self, handle: int, data: PageData) -> None:
+        """Copy a new page and queue it."""
+        copy = self._new_page(data.info)
+        encode_page(data, copy)
+        self.write(handle, copy, Loan())
+
+    def write(self, handle: int, page: StoredPage, loan: Loan) -> None:
+        """Queue the page, or take over the spare file that it has."""
+        info, size = page.info, self._file_bytes(page.info)
+        if handle in self._spares:
+            del self._spares[handle]
+            self._spare_bytes -= size
+            loan.drop()
+        else:
+            self._queue(handle, page, loan)
+        self._homes[handle] = info
+        self._home_bytes += size
+        while self._spares and self.used_bytes > self.quota_bytes:
+            self.free_spare(next(iter(self._spares)))
+
+    def write_spare(self, handle: int, page: StoredPage, loan: Loan) -> None:
+        """Write a page early, if the tier takes pages, has room and is not behind."""
+        size = self._file_bytes(page.info)
+        if not self.active or self.used_bytes + size > self.quota_bytes or self.congested():
+            loan.drop()
             return
-        copy = PageData(data.info, data.keys.to("cpu", copy=True), data.values.to("cpu", copy=True))
-        with self._guard:
-            self._pending[handle] = copy
-        if self._writer is None:
-            self._writer = threading.Thread(target=self._write_queued, name="page-writer", daemon=True)
-            self._writer.start()
-        self._queue.put(handle)
+        self._queue(handle, page, loan)
+        self._spares[handle] = page.info
+        self._spare_bytes += size
 
-    def read(self, handle: int) -> PageData | None:
-        """The page from memory while it is being written, else from its file; None where that is bad."""
-        with self._guard:
-            pending = self._pending.get(handle)
-        if pending is not None:
-            return pending
-        assert self._session is not None
-        info = self._pages[handle]
-        try:
-            keys, values = read_page(self._session.page_path(handle), self._key(handle, info))
-        except PageFileError as error:
-            log.warning("page file %d is a miss: %s", handle, error)
-            return None
-        return PageData(info, keys, values)
+    def request(self, handles: Sequence[int]) -> None:
+        """Start to read these pages before any that were only guessed."""
+        self._demanded.update(handles)
+        for handle in reversed(handles):
+            read = self._reads.get(handle)
+            if read is not None:
+                self._reader.hurry(read.job)
+            elif not self._at_hand(handle):
+                self._start_read(handle, ahead=False)
+
+    def prefetch(self, handles: Sequence[int]) -> None:
+        """Read pages ahead, as many as `prefetch_bytes` allow; an earlier guess that has not begun is given up."""
+        wanted = set(handles)
+        for handle, read in list(self._reads.items()):
+            if read.ahead and handle not in wanted and self._reader.cancel(read.job):
+                del self._reads[handle]
+        budget = self._options.prefetch_bytes
+        for handle in handles:
+            if handle not in self._homes:
+                continue
+            budget -= self._file_bytes(self._homes[handle])
+            if budget < 0:
+                break
+            if handle in self._staged:
+                self._staged.move_to_end(handle)
+            elif handle not in self._reads and not self._at_hand(handle):
+                self._start_read(handle, ahead=True)
+
+    def fetch(self, handle: int, deadline_s: float | None) -> Fetched:
+        """From memory while it is being written or was read ahead, else from its file."""
+        self.request([handle])
+        read = self._reads.get(handle)
+        if read is not None:
+            left = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
+            if read.job.done.wait(left):
+                self.collect()
+        self._demanded.discard(handle)
+        if handle in self._reads:
+            self.traffic.late += 1
+            return Fetched(None, Loan(), late=True)
+        write = self._writes.get(handle)
+        if write is not None:
+            return Fetched(write.source, write.loan.hold())
+        if handle in self._bad:
+            return Fetched(None, Loan())
+        page, ahead = self._staged.pop(handle)
+        self.traffic.prefetch_hits += ahead
+        return Fetched(page, Loan())
+
+    def leave(self, handle: int) -> None:
+        """The file stays as a spare one."""
+        info = self._homes.pop(handle)
+        self._home_bytes -= self._file_bytes(info)
+        self._spares[handle] = info
+        self._spare_bytes += self._file_bytes(info)
 
     def free(self, handle: int) -> None:
         """Forget the page and its file."""
-        self.used_bytes -= self._file_bytes(self._pages.pop(handle))
-        with self._guard:
-            self._pending.pop(handle, None)
-            if self._session is not None:
-                self._unlink(handle)
+        size = self._file_bytes(self._homes.pop(handle))
+        self._home_bytes -= size
+        self._remove_file(handle)
+
+    def free_spare(self, handle: int) -> None:
+        """Forget the spare file of a page, if it has one."""
+        info = self._spares.pop(handle, None)
+        if info is not None:
+            self._spare_bytes -= self._file_bytes(info)
+            self._remove_file(handle)
+
+    def collect(self) -> None:
+        """Complete the writes and reads that are done."""
+        for job in self._writer.take_finished():
+            write = self._write_jobs.pop(job.id, None)
+            if write is not None:
+                self._complete_write(job, write)
+        for job in self._reader.take_finished():
+            read = self._reads.get(job.handle)
+            if read is not None and read.job is job:
+                del self._reads[job.handle]
+                self._complete_read(job, read)
+
+    def complete_one(self) -> bool:
+        """Wait for one write and complete it."""
+        if not self._write_jobs:
+            return False
+        self._writer.wait_for_one()
+        self.collect()
+        return True
 
     def take_lost(self) -> list[int]:
         """Handles of pages that could not be written."""
-        with self._guard:
-            lost, self._lost = self._lost, []
+        lost, self._lost = self._lost, []
         return lost
 
     def take_notices(self) -> list[str]:
         """Plain sentences since the last call."""
-        with self._guard:
-            notices, self._notices = self._notices, []
+        notices, self._notices = self._notices, []
         return notices
 
     def flush(self) -> None:
-        """Wait until every queued page is written or lost."""
-        self._queue.join()
+        """Wait until every queued page is written or lost, and every read is done."""
+        self._writer.flush()
+        self._reader.flush()
+        self.collect()
 
     def close(self) -> None:
-        """End the writer and remove the session's folder."""
-        if self._writer is not None:
-            with self._guard:
-                self._pending.clear()
-            self._queue.put(None)
-            self._writer.join()
-            self._writer = None
+        """End the threads and remove the session's folder."""
+        self.active = False
+        self._writer.close()
+        self._reader.close()
+        self._staged.clear()
         if self._session is not None:
             self._session.close()
             self._session = None
-        self.active = False
 
     def _key(self, handle: int, info: PageInfo) -> PageKey:
         session = bytes(16) if self._session is None else self._session.id
-        return PageKey(session, handle, self._fingerprint, self._shape, info.frames)
+        return PageKey(session, handle, self._fingerprint, self._shape, info.frames, self._options.codec)
 
     def _file_bytes(self, info: PageInfo) -> int:
         return self._key(0, info).file_bytes()
 
-    def _open_session(self) -> bool:
-        if self._session is None and self.active:
-            try:
-                self._session = CacheSession(self._root)
-            except OSError as error:
-                self._turn_off(error)
-        return self._session is not None
+    def _at_hand(self, handle: int) -> bool:
+        return handle in self._writes or handle in self._staged or handle in self._bad
 
-    def _write_queued(self) -> None:
-        """The writer's loop: pages are taken in order; a page freed meanwhile leaves no file."""
-        while (handle := self._queue.get()) is not None:
-            try:
-                self._write_one(handle)
-            finally:
-                self._queue.task_done()
-        self._queue.task_done()
+    def _queue(self, handle: int, page: StoredPage, loan: Loan) -> None:
+        job = Job(handle, lambda: self._write_one(handle, page), page.parts.nbytes)
+        self._writes[handle] = self._write_jobs[job.id] = _Write(page, loan, job)
+        self._writer.submit(job)
 
-    def _write_one(self, handle: int) -> None:
-        with self._guard:
-            data = self._pending.get(handle)
-        if data is None:
-            return
+    def _new_page(self, info: PageInfo) -> StoredPage:
+        codec = self._options.codec
+        size = page_bytes(codec, self._shape, info.frames)
+        memory = torch.empty(size, dtype=torch.uint8, pin_memory=self._options.pinned)
+        return lay_out(info, self._shape, codec, memory)
+
+    def _write_one(self, handle: int, page: StoredPage) -> None:
+        """In the writer's thread: code the page where its tier keeps it otherwise, and write it."""
+        if self._session is None:
+            self._session = CacheSession(self._root)
+        if page.codec is not self._options.codec or page.parts.is_cuda or not page.parts.is_contiguous():
+            copy = self._new_page(page.info)
+            self._side.run(lambda: page.copy_into(copy), page.ready, page.parts.device)
+        else:
+            copy = page
+            if page.ready is not None:
+                page.ready.synchronize()
+        write_page(self._session.page_path(handle), self._key(handle, page.info), copy.parts, self._disk)
+
+    def _complete_write(self, job: Job, write: _Write) -> None:
+        current = self._writes.get(job.handle) is write
+        if current:
+            del self._writes[job.handle]
+        if job.error is None:
+            self.traffic.written_bytes += job.size_bytes
+            self.traffic.write_ms.append(job.milliseconds)
+        else:
+            self._turn_off(job.error)
+            if current and job.handle in self._homes:
+                self._bad.add(job.handle)
+                self._lost.append(job.handle)
+            elif current:
+                self._spare_bytes -= self._file_bytes(self._spares.pop(job.handle))
+        write.loan.drop()
+
+    def _start_read(self, handle: int, ahead: bool) -> None:
         assert self._session is not None
-        try:
-            write_page(self._session.page_path(handle), self._key(handle, data.info), data.keys, data.values)
-        except Exception as error:  # the writer must live on, and the world learn of it
-            self._turn_off(error)
-            with self._guard:
-                self._lost.append(handle)
-                self._pending.pop(handle, None)
+        page = self._new_page(self._homes[handle])
+        path, key = self._session.page_path(handle), self._key(handle, page.info)
+        job = Job(handle, lambda: read_page(path, key, page.parts, self._disk), key.file_bytes())
+        self._reads[handle] = _Read(page, job, ahead)
+        self._reader.submit(job, urgent=not ahead)
+
+    def _complete_read(self, job: Job, read: _Read) -> None:
+        if job.error is not None:
+            if not isinstance(job.error, PageFileError):
+                raise job.error
+            log.warning("page file %d is a miss: %s", job.handle, job.error)
+            self._bad.add(job.handle)
             return
-        with self._guard:
-            if self._pending.pop(handle, None) is None:
-                self._unlink(handle)
+        self.traffic.read_bytes += read.page.parts.nbytes
+        self.traffic.read_ms.append(job.milliseconds)
+        self.traffic.prefetched += read.ahead
+        self._staged[job.handle] = (read.page, read.ahead)
+        staged_bytes = sum(page.parts.nbytes for page, _ in self._staged.values())
+        for handle in [handle for handle in self._staged if handle not in self._demanded]:
+            if staged_bytes > self._options.prefetch_bytes:
+                staged_bytes -= self._staged.pop(handle)[0].parts.nbytes
+
+    def _remove_file(self, handle: int) -> None:
+        """After what the lanes are doing with it; a write that has not begun never will."""
+        self._staged.pop(handle, None)
+        self._bad.discard(handle)
+        read = self._reads.pop(handle, None)
+        if read is not None:
+            self._reader.cancel(read.job)
+        write = self._writes.pop(handle, None)
+        if write is not None and self._writer.cancel(write.job):
+            del self._write_jobs[write.job.id]
+            write.loan.drop()
+        elif self._session is not None or write is not None:
+            self._writer.submit(Job(handle, lambda: self._unlink(handle)))
 
     def _unlink(self, handle: int) -> None:
-        assert self._session is not None
+        if self._session is None:
+            return
         try:
-            self._session.page_path(handle).unlink(missing_ok=True)
+            self._disk.unlink(self._session.page_path(handle))
         except OSError as error:
             log.warning("page file %d cannot be removed: %s", handle, error)
 
     def _turn_off(self, error: Exception) -> None:
-        with self._guard:
-            if self.active:
-                log.warning("the disk tier is off: %s", error)
-                self._notices.append(
-                    f"The disk tier is off, because {self._root} cannot be written "
-                    f"({getattr(error, 'strerror', None) or error}); the world goes on without it."
-                )
-            self.active = False
+        if self.active:
+            log.warning("the disk tier is off: %s", error)
+            self._notices.append(
+                f"The disk tier is off, because {self._root} cannot be written "
+                f"({getattr(error, 'strerror', None) or error}); the world goes on without it."
+            )
+        self.active = False

@@ -2,34 +2,32 @@
 
     header   magic, version, codec, session, page, model fingerprint, geometry, dtype,
              per layer: offset, CRC of keys, CRC of values; CRC of the header
-    payload  layer 0 keys, layer 0 values, layer 1 keys, ...
+    payload  layer 0 keys, layer 0 values, layer 1 keys, ... as the codec lays them out
 
 It is a cache: written to a temporary name and renamed, never synced; the CRCs are the guard, and a file
 that is not exactly what was asked for is refused. Never pickle. Little-endian.
 """
 
 import errno
-import os
 import struct
 import zlib
 from dataclasses import dataclass
 from hashlib import sha256
-from io import FileIO
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from worldattention.core.hkv.codec import RAW, Codec, page_bytes
+from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.page import KVShape
 
 MAGIC = b"WAPAGE\r\n"
-VERSION = 1
-CODEC_RAW = 0
+VERSION = 2
 _DTYPES = {torch.bfloat16: 1, torch.float16: 2, torch.float32: 3}
 _FIXED = struct.Struct("<8s H H 16s Q 32s I I I I I I")
 _LAYER = struct.Struct("<Q I I")
 _CRC = struct.Struct("<I")
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class PageFileError(Exception):
@@ -45,106 +43,100 @@ class PageKey:
     fingerprint: str
     shape: KVShape
     frames: int
+    codec: Codec = RAW
 
     def header_bytes(self) -> int:
         """Size of the header."""
         return _FIXED.size + self.shape.layers * _LAYER.size + _CRC.size
 
-    def tensor_bytes(self) -> int:
+    def part_bytes(self) -> int:
         """Size of one layer's keys (or values)."""
-        shape = self.shape
-        return self.frames * shape.frame_tokens * shape.heads * shape.head_dim * shape.dtype.itemsize
+        return self.codec.part_bytes(self.shape, self.frames)
 
     def file_bytes(self) -> int:
         """Size of the whole file."""
-        return self.header_bytes() + 2 * self.shape.layers * self.tensor_bytes()
+        return self.header_bytes() + page_bytes(self.codec, self.shape, self.frames)
 
     def header(self, checksums: list[tuple[int, int]]) -> bytes:
         """The header with these CRCs of (keys, values), layer by layer."""
         shape = self.shape
         head = _FIXED.pack(
-            MAGIC, VERSION, CODEC_RAW, self.session, self.page, sha256(self.fingerprint.encode()).digest(),
-            shape.layers, self.frames, shape.frame_tokens, shape.heads, shape.head_dim, _DTYPES[shape.dtype],
+            MAGIC, VERSION, self.codec.number, self.session, self.page,
+            sha256(self.fingerprint.encode()).digest(), shape.layers, self.frames, shape.frame_tokens,
+            shape.heads, shape.head_dim, _DTYPES[shape.dtype],
         )  # fmt: skip
         for layer, (keys, values) in enumerate(checksums):
-            offset = self.header_bytes() + 2 * layer * self.tensor_bytes()
+            offset = self.header_bytes() + 2 * layer * self.part_bytes()
             head += _LAYER.pack(offset, keys, values)
         return head + _CRC.pack(zlib.crc32(head))
 
 
-def _as_bytes(tensor: Tensor) -> memoryview:
-    """The memory of a contiguous CPU tensor."""
-    return tensor.view(torch.uint8).reshape(-1).numpy().data
+def _as_bytes(part: Tensor) -> memoryview:
+    """The memory of a contiguous CPU tensor of bytes."""
+    return part.numpy().data
 
 
-def write_page(path: Path, key: PageKey, keys: Tensor, values: Tensor) -> int:
-    """Write CPU tensors `[layers, frames * T, H, D]`; returns the bytes written. Nothing is left on failure.
+def write_page(path: Path, key: PageKey, parts: Tensor, disk: DiskIO) -> int:
+    """Write `parts [layers, 2, part_bytes]`; returns the bytes written. Nothing is left on failure.
 
     Raises:
         OSError: the disk is full, broken, or the file is there already.
     """
-    parts = [
-        _as_bytes(part[layer].contiguous()) for layer in range(key.shape.layers) for part in (keys, values)
-    ]
-    sums = [zlib.crc32(part) for part in parts]
-    header = key.header(list(zip(sums[::2], sums[1::2], strict=True)))
+    sums = [(zlib.crc32(_as_bytes(keys)), zlib.crc32(_as_bytes(values))) for keys, values in parts]
     temporary = path.with_suffix(".tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+    descriptor = disk.create(temporary)
     try:
         try:
-            for part in (memoryview(header), *parts):
-                _write_all(descriptor, part)
+            _write_all(disk, descriptor, memoryview(key.header(sums)))
+            for layer in parts:
+                _write_all(disk, descriptor, _as_bytes(layer.reshape(-1)))
         finally:
-            os.close(descriptor)
-        if os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, "a page file is there already", str(path))
-        os.rename(temporary, path)
+            disk.close(descriptor)
+        disk.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        disk.unlink(temporary)
         raise
     return key.file_bytes()
 
 
-def _write_all(descriptor: int, part: memoryview) -> None:
+def _write_all(disk: DiskIO, descriptor: int, part: memoryview) -> None:
     while part:
-        count = os.write(descriptor, part)
+        count = disk.write(descriptor, part)
         if count == 0:
             raise OSError(errno.EIO, "the disk takes no more bytes")
         part = part[count:]
 
 
-def read_page(path: Path, key: PageKey) -> tuple[Tensor, Tensor]:
-    """Read keys and values `[layers, frames * T, H, D]` into CPU memory, everything verified.
+def read_page(path: Path, key: PageKey, parts: Tensor, disk: DiskIO) -> None:
+    """Read into `parts [layers, 2, part_bytes]` in CPU memory, everything verified.
 
     Raises:
         PageFileError: missing, unreadable, damaged, or not the page that `key` describes.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        descriptor = disk.open(path)
     except OSError as error:
         raise PageFileError(f"cannot open: {error.strerror}") from error
     try:
-        with FileIO(descriptor, "rb", closefd=False) as file:
-            return _read_verified(file, os.fstat(descriptor).st_size, key)
+        _read_verified(disk, descriptor, key, parts)
     except OSError as error:
         raise PageFileError(f"cannot read: {error.strerror}") from error
     finally:
-        os.close(descriptor)
+        disk.close(descriptor)
 
 
-def _read_verified(file: FileIO, size: int, key: PageKey) -> tuple[Tensor, Tensor]:
+def _read_verified(disk: DiskIO, descriptor: int, key: PageKey, parts: Tensor) -> None:
+    size = disk.size(descriptor)
     if size != key.file_bytes():
         raise PageFileError(f"{size} bytes instead of {key.file_bytes()}")
     header = bytearray(key.header_bytes())
-    _read_all(file, memoryview(header))
-    out = torch.empty((2, *key.shape.tensor(key.frames)), dtype=key.shape.dtype)
+    _read_all(disk, descriptor, memoryview(header))
     for layer, pair in enumerate(_checksums(bytes(header), key)):
         for half, expected in enumerate(pair):
-            part = _as_bytes(out[half, layer])
-            _read_all(file, part)
+            part = _as_bytes(parts[layer, half])
+            _read_all(disk, descriptor, part)
             if zlib.crc32(part) != expected:
                 raise PageFileError(f"layer {layer} is damaged")
-    return out[0], out[1]
 
 
 def _checksums(header: bytes, key: PageKey) -> list[tuple[int, int]]:
@@ -156,9 +148,9 @@ def _checksums(header: bytes, key: PageKey) -> list[tuple[int, int]]:
     return sums
 
 
-def _read_all(file: FileIO, part: memoryview) -> None:
+def _read_all(disk: DiskIO, descriptor: int, part: memoryview) -> None:
     while part:
-        count = file.readinto(part)
+        count = disk.read(descriptor, part)
         if not count:
             raise PageFileError("the file ends early")
         part = part[count:]

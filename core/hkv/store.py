@@ -1,22 +1,32 @@
 """The pages of one or more worlds over several tiers, each with a quota in bytes.
 
 Contract: `put` places a page in the highest tier with room; when a tier is full its least recently used
-page that nobody has pinned moves one tier down, and falls out of the last one (counted, reported once).
-`acquire` pins a page, finds it wherever it is and lifts it to the top; its tensors stay valid until
-`release_pin`. Pages never change, so that forks of a world share them by reference count. One thread
-(the engine's) calls the store.
+page that nobody has pinned moves one tier down, and falls out of the last one (counted, reported once); a
+full disk is thinned first. `acquire` pins a page, finds it wherever it is and lifts it to the top; its
+tensors stay valid until `release_pin`. Pages never change, so that forks of a world share them by reference
+count. One thread (the engine's) calls the store.
+
+Which page lies where follows from the calls alone, never from the time a move takes, nor from what was
+prefetched: so equal runs keep and drop equal pages. The exception is asked for: with a deadline, a page that
+comes too late is a miss, and a page that a busy disk cannot take is dropped, rather than that the world waits.
 """
 
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
 from worldattention.core.config import CacheConfig
-from worldattention.core.hkv.disk import DiskTier
+from worldattention.core.hkv.codec import CODECS, StoredPage
+from worldattention.core.hkv.disk import DiskOptions, DiskTier
+from worldattention.core.hkv.disk_io import DiskIO
+from worldattention.core.hkv.moves import Loan
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.session import default_folder
+from worldattention.core.hkv.thinning import Thinning
+from worldattention.core.hkv.tier_usage import Counters, tier_usage
 from worldattention.core.hkv.tiers import PoolTier, Tier
 from worldattention.core.telemetry import TierUsage
 
@@ -27,30 +37,38 @@ class _Entry:
     tier: int | None
     references: int = 1
     pins: int = 0
-
-
-@dataclass(slots=True)
-class _Counters:
-    hits: int = 0
-    misses: int = 0
-    read_bytes: int = 0
-    written_bytes: int = 0
-    evictions: int = 0
-    drops: int = 0
+    loans: list[Loan] = field(default_factory=list)
 
 
 class TieredStore:
-    """Pages over several tiers, highest first. See the module's contract."""
+    """Pages over several tiers, highest first. See the module's contract.
 
-    def __init__(self, tiers: Sequence[Tier]) -> None:
-        self._tiers = list(tiers)
+    `read_deadline_ms`, `write_through`: see `CacheConfig`. `device`: where coded pages are decoded.
+    """
+
+    def __init__(
+        self,
+        pools: Sequence[PoolTier],
+        disk: DiskTier,
+        read_deadline_ms: float | None = None,
+        write_through: bool = False,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self._disk = disk
+        self._tiers: list[Tier] = [*pools, disk]
+        self.read_deadline_ms = read_deadline_ms
+        self._write_through, self._device = write_through, device
         self._entries: dict[int, _Entry] = {}
-        self._used: list[OrderedDict[int, None]] = [OrderedDict() for _ in tiers]
-        self._counters = [_Counters() for _ in tiers]
+        self._used: list[OrderedDict[int, None]] = [OrderedDict() for _ in self._tiers]
+        self._counters = [Counters() for _ in self._tiers]
+        self._thinning = Thinning()
         self._next_handle = 0
         self._owners = 1
         self._notices: list[str] = []
-        self._told_of_drops = False
+        self._told: set[str] = set()
+        self.changes: list[int] = []
+        for pool in pools:
+            pool.when_short = self._complete_one
 
     def put(self, data: PageData) -> int:
         """Store a copy of a page; returns its handle (even if no tier could take it)."""
@@ -58,41 +76,76 @@ class TieredStore:
         handle = self._next_handle
         self._next_handle += 1
         self._entries[handle] = _Entry(data.info, None)
-        self._place(handle, data, 0)
+        level = self._room_from(0, data.info)
+        if level is None:
+            self._drop(handle, None)
+            return handle
+        self._tiers[level].take(handle, data)
+        self._arrived(handle, level)
+        if self._write_through and level < len(self._tiers) - 1:
+            fetched = self._tiers[level].fetch(handle, None)
+            assert fetched.page is not None
+            self._disk.write_spare(handle, fetched.page, fetched.loan)
         return handle
 
     def acquire(self, handles: Sequence[int]) -> list[PageData | None]:
-        """Pin pages and return them; None (and no pin) for one whose data is gone."""
+        """Pin pages and return them; None (and no pin) for one whose data is gone or comes too late."""
         self._sweep()
         for handle in handles:  # first all of them, so that none has to make way for another
             self._entries[handle].pins += 1
-        found = [self._fetch(handle) for handle in handles]
+        for level, tier in enumerate(self._tiers):
+            tier.request([handle for handle in handles if self._entries[handle].tier == level])
+        deadline_s = (
+            None if self.read_deadline_ms is None else time.monotonic() + self.read_deadline_ms / 1000
+        )
+        found = [self._fetch(handle, deadline_s) for handle in handles]
         for handle, data in zip(handles, found, strict=True):
             self._entries[handle].pins -= data is None
         return found
 
-    def _fetch(self, handle: int) -> PageData | None:
-        level = self._entries[handle].tier
+    def prefetch(self, handles: Sequence[int]) -> None:
+        """Read pages that lie on the disk ahead, most wanted first. Moves nothing and changes no order."""
+        self._sweep()
+        last = len(self._tiers) - 1
+        self._disk.prefetch([handle for handle in handles if self._entries[handle].tier == last])
+
+    def _fetch(self, handle: int, deadline_s: float | None) -> PageData | None:
+        entry = self._entries[handle]
+        level = entry.tier
         if level is None:
             self._counters[-1].misses += 1
             return None
-        data = self._tiers[level].read(handle)
-        if data is None:
+        fetched = self._tiers[level].fetch(handle, deadline_s)
+        page = fetched.page
+        if page is None:
             self._counters[level].misses += 1
-            self._forget(handle)
+            if fetched.late:
+                self._tell(
+                    "late", "A remembered page came too late from the disk; the picture went on without it."
+                )
+            else:
+                self._forget(handle)
             return None
         self._counters[level].hits += 1
-        self._counters[level].read_bytes += _bytes(data)
-        if self._entries[handle].pins > 1:  # somebody reads it where it is
+        if level < len(self._tiers) - 1:
+            self._tiers[level].traffic.read_bytes += page.parts.nbytes
+        entry.loans.append(fetched.loan)
+        self._thinning.recalled(entry.info)
+        if entry.pins > 1:  # somebody reads it where it is
             self._used[level].move_to_end(handle)
-            return data
-        return self._lift(handle, data)
+        else:
+            self._lift(handle, page, fetched.loan)
+        return page.decode(self._device)
 
     def release_pin(self, handle: int) -> None:
         """Undo the pin of one acquired page; harmless after `close`."""
         entry = self._entries.get(handle)
         if entry is not None:
             entry.pins -= 1
+            if entry.pins == 0:
+                for loan in entry.loans:
+                    loan.drop()
+                entry.loans.clear()
             self._delete_unused(handle, entry)
 
     def retain(self, handle: int) -> None:
@@ -120,31 +173,27 @@ class TieredStore:
         """Whether the page's data is still somewhere."""
         return self._entries[handle].tier is not None
 
+    def sweep(self) -> None:
+        """Take in what happened in the background: afterwards `changes` names every page whose tier changed."""
+        self._sweep()
+
     def usage(self) -> tuple[TierUsage, ...]:
         """Figures of every tier, highest first."""
         self._sweep()
-        return tuple(
-            TierUsage(
-                name=tier.name,
-                pages=len(used),
-                used_bytes=tier.used_bytes,
-                quota_bytes=tier.quota_bytes,
-                read_bytes=count.read_bytes,
-                written_bytes=count.written_bytes,
-                hits=count.hits,
-                misses=count.misses,
-                evictions=count.evictions,
-                drops=count.drops,
-                active=tier.active,
-            )
-            for tier, used, count in zip(self._tiers, self._used, self._counters, strict=True)
-        )
+        rows = zip(self._tiers, self._used, self._counters, strict=True)
+        return tuple(tier_usage(tier, len(used), count) for tier, used, count in rows)
 
     def take_notices(self) -> tuple[str, ...]:
         """Plain sentences for the user since the last call."""
         self._sweep()
         notices, self._notices = self._notices, []
         return tuple(notices)
+
+    def flush(self) -> None:
+        """Wait until every page has arrived where it belongs."""
+        for tier in self._tiers:
+            tier.flush()
+        self._sweep()
 
     def share(self) -> "TieredStore":
         """One more owner (a fork of the world)."""
@@ -156,40 +205,40 @@ class TieredStore:
         self._owners -= 1
         if self._owners == 0:
             self._entries.clear()
-            for tier in self._tiers:
+            for tier in reversed(self._tiers):
                 tier.close()
 
     def _sweep(self) -> None:
         """Take in what the tiers have to report."""
         for level, tier in enumerate(self._tiers):
+            tier.collect()
             for handle in tier.take_lost():
                 if handle in self._entries and self._entries[handle].tier == level:
                     self._drop(handle, level)
             self._notices.extend(tier.take_notices())
 
-    def _lift(self, handle: int, data: PageData) -> PageData:
+    def _complete_one(self) -> bool:
+        """Wait for the end of any move, so that its loan ends; false when there is none."""
+        return any(tier.complete_one() for tier in self._tiers)
+
+    def _lift(self, handle: int, page: StoredPage, loan: Loan) -> None:
         """Move an acquired page to the highest tier that can take it; mark it as just used."""
         entry = self._entries[handle]
         level = entry.tier
         assert level is not None
-        swap = self._tiers[level].active  # else what makes way above would have nowhere to go
+        # What makes way above needs this page's own place, or one below that takes pages without a wait.
+        swap = self._tiers[level].active and not self._in_a_jam()
         target = next((up for up in range(level) if self._can_take(up, entry.info, swap)), None)
         if target is None:
             self._used[level].move_to_end(handle)
-            return data
-        if self._tiers[target].has_room(entry.info):
-            self._move(handle, data, level, target)
-        else:  # what must leave the upper tier may need this page's own place
-            data = PageData(data.info, data.keys.clone(), data.values.clone())
-            self._forget(handle)
-            self._place(handle, data, target)
-        lifted = None if entry.tier is None else self._tiers[entry.tier].read(handle)
-        return data if lifted is None else lifted
+            return
+        self._left(handle, level)
+        self._tiers[level].leave(handle)
+        entry.tier = None
+        self._place(handle, page, loan.hold(), target)
 
-    def _move(self, handle: int, data: PageData, level: int, target: int) -> None:
-        self._write(handle, data, target)
-        self._tiers[level].free(handle)
-        del self._used[level][handle]
+    def _in_a_jam(self) -> bool:
+        return self.read_deadline_ms is not None and self._disk.active and self._disk.congested()
 
     def _can_take(self, level: int, info: PageInfo, evict: bool) -> bool:
         tier = self._tiers[level]
@@ -197,32 +246,42 @@ class TieredStore:
             return False
         return tier.has_room(info) or (evict and self._victim(level) is not None)
 
-    def _place(self, handle: int, data: PageData, level: int) -> None:
-        """Write a page to the first tier from `level` down that has or can make room; else drop it."""
-        info = self._entries[handle].info
-        for lower in range(level, len(self._tiers)):
-            if self._make_room(lower, info):
-                self._write(handle, data, lower)
-                return
-        self._drop(handle, None)
+    def _room_from(self, level: int, info: PageInfo) -> int | None:
+        """The first tier from `level` down that has or can make room."""
+        return next((lower for lower in range(level, len(self._tiers)) if self._make_room(lower, info)), None)
 
-    def _write(self, handle: int, data: PageData, level: int) -> None:
-        self._tiers[level].write(handle, data)
-        self._entries[handle].tier = level
-        self._used[level][handle] = None
-        self._counters[level].written_bytes += _bytes(data)
+    def _place(self, handle: int, page: StoredPage, loan: Loan, level: int) -> None:
+        """Write a page to the first tier from `level` down that has or can make room; else drop it."""
+        target = self._room_from(level, page.info)
+        if target is None:
+            loan.drop()
+            self._drop(handle, None)
+            return
+        self._tiers[target].write(handle, page, loan)
+        self._arrived(handle, target)
 
     def _make_room(self, level: int, info: PageInfo) -> bool:
         """Whether the page fits into the tier, after evictions where they help."""
         tier = self._tiers[level]
         if not tier.active or not tier.could_hold(info):
             return False
+        if tier.congested():
+            if self.read_deadline_ms is not None:
+                self._counters[level].refused += 1
+                return False
+            tier.wait_for_room()
         while not tier.has_room(info):
-            victim = self._victim(level)
+            victim = self._thinned() if level == len(self._tiers) - 1 else None
+            self._counters[level].thinned += victim is not None
+            victim = self._victim(level) if victim is None else victim
             if victim is None:
                 return False
             self._evict(victim, level)
         return True
+
+    def _thinned(self) -> int | None:
+        """The page of a full disk that is missed least."""
+        return self._thinning.pick(lambda handle: self._entries[handle].pins == 0)
 
     def _victim(self, level: int) -> int | None:
         """The least recently used page of a tier that is not pinned."""
@@ -230,54 +289,86 @@ class TieredStore:
 
     def _evict(self, handle: int, level: int) -> None:
         """Move a page one tier down (or further), or drop it where there is none."""
-        info = self._entries[handle].info
         self._counters[level].evictions += 1
-        for lower in range(level + 1, len(self._tiers)):
-            if self._make_room(lower, info):
-                data = self._tiers[level].read(handle)
-                if data is not None:
-                    self._move(handle, data, level, lower)
-                    return
-                break
-        self._drop(handle, level)
+        lower = self._room_from(level + 1, self._entries[handle].info)
+        if lower is None:
+            self._drop(handle, level)
+            return
+        fetched = self._tiers[level].fetch(handle, None)
+        assert fetched.page is not None, "memory loses nothing"
+        self._left(handle, level)
+        self._tiers[level].free(handle)
+        self._tiers[lower].write(handle, fetched.page, fetched.loan)
+        self._arrived(handle, lower)
+
+    def _arrived(self, handle: int, level: int) -> None:
+        entry = self._entries[handle]
+        entry.tier = level
+        self._used[level][handle] = None
+        if level == len(self._tiers) - 1:
+            self._thinning.add(handle, entry.info)
+        self.changes.append(handle)
+
+    def _left(self, handle: int, level: int) -> None:
+        del self._used[level][handle]
+        if level == len(self._tiers) - 1:
+            self._thinning.remove(handle, self._entries[handle].info)
 
     def _forget(self, handle: int) -> None:
+        """The page's data goes, and its spare file with it."""
         entry = self._entries[handle]
         assert entry.tier is not None
+        self._left(handle, entry.tier)
         self._tiers[entry.tier].free(handle)
-        del self._used[entry.tier][handle]
+        self._disk.free_spare(handle)
         entry.tier = None
+        self.changes.append(handle)
 
     def _drop(self, handle: int, level: int | None) -> None:
         """The page's data goes; its row in the index stays."""
         self._counters[-1 if level is None else level].drops += 1
         if level is not None:
             self._forget(handle)
-        if not self._told_of_drops:
-            self._told_of_drops = True
-            self._notices.append(
-                "The memory is full, so the pages used longest ago are being dropped; "
-                "raise --dram-quota or --disk-quota to keep all of them."
-            )
+        else:
+            self._disk.free_spare(handle)
+            self.changes.append(handle)
+        self._tell(
+            "drops",
+            "The memory is full, so the pages used longest ago are being dropped, on the disk every second page of "
+            "a scene first; raise --dram-quota or --disk-quota to keep all of them.",
+        )
 
-
-def _bytes(data: PageData) -> int:
-    return data.keys.nbytes + data.values.nbytes
+    def _tell(self, key: str, sentence: str) -> None:
+        """A notice that is given once."""
+        if key not in self._told:
+            self._told.add(key)
+            self._notices.append(sentence)
 
 
 def open_store(
-    config: CacheConfig, shape: KVShape, device: torch.device | str = "cpu", fingerprint: str = ""
+    config: CacheConfig,
+    shape: KVShape,
+    device: torch.device | str = "cpu",
+    fingerprint: str = "",
+    disk: DiskIO | None = None,
 ) -> TieredStore:
     """The tiers of a configuration; quotas as `quotas.fit_quotas` returned them.
 
-    `fingerprint` names the model, so that its page files are never taken for another's.
+    `fingerprint` names the model, so that its page files are never taken for another's. `disk`: how files
+    are reached, by default as they are.
     """
-    frames = config.page_frames
+    frames, codec = config.page_frames, CODECS[config.codec]
     on_gpu = torch.device(device).type == "cuda"
+    options = DiskOptions(codec, config.move_bytes, config.prefetch_bytes, on_gpu)
     return TieredStore(
         [
             PoolTier("device", shape, frames, config.device_quota_bytes, device),
-            PoolTier("dram", shape, frames, config.dram_quota_bytes, "cpu", pinned=on_gpu),
-            DiskTier(shape, fingerprint, config.disk_quota_bytes, config.folder or default_folder()),
-        ]
+            PoolTier("dram", shape, frames, config.dram_quota_bytes, "cpu", on_gpu, codec),
+        ],
+        DiskTier(
+            shape, fingerprint, config.disk_quota_bytes, config.folder or default_folder(), options, disk
+        ),
+        config.read_deadline_ms,
+        config.write_through,
+        device,
     )

@@ -1,27 +1,57 @@
 """Where pages lie: pools of memory, and what every tier can do.
 
-A tier only keeps pages under handles; `store` decides which page lies where.
+A tier only keeps pages under handles; `store` decides which page lies where. Its books change at once, the
+bytes follow in the background: until then a page is read where it came from.
 """
 
 import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, lay_out, page_bytes
+from worldattention.core.hkv.moves import Job, Lane, Loan, SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 
 log = logging.getLogger(__name__)
 
 SLAB_PAGES = 8
 SLAB_BYTES = 256 << 20  # page-locking takes a second for every gigabyte, so large pages come one by one
+_TIMES_KEPT = 512
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What went in and out of a tier since the world began; times of the latest moves in milliseconds."""
+
+    read_bytes: int = 0
+    written_bytes: int = 0
+    read_ms: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
+    write_ms: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
+    late: int = 0
+    prefetched: int = 0
+    prefetch_hits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page that was asked for, readable until its loan is dropped; `late`: it may still come."""
+
+    page: StoredPage | None
+    loan: Loan
+    late: bool = False
 
 
 class Tier(Protocol):
-    """One place for pages, addressed by handles that the store gives out."""
+    """One place for pages, addressed by handles that the store gives out. For one thread."""
 
     name: str
     active: bool
+    traffic: Traffic
 
     @property
     def used_bytes(self) -> int:
@@ -37,14 +67,35 @@ class Tier(Protocol):
     def could_hold(self, info: PageInfo) -> bool:
         """Whether a page would fit if the tier were empty."""
 
-    def write(self, handle: int, data: PageData) -> None:
-        """Take a copy of a page; call only after `has_room`."""
+    def congested(self) -> bool:
+        """Whether a write would have to wait for earlier ones."""
 
-    def read(self, handle: int) -> PageData | None:
-        """The page, valid until it is freed; None where it is missing or damaged."""
+    def wait_for_room(self) -> None:
+        """Wait until it is not congested."""
+
+    def take(self, handle: int, data: PageData) -> None:
+        """Copy a new page before the return; call only after `has_room`."""
+
+    def write(self, handle: int, page: StoredPage, loan: Loan) -> None:
+        """Copy a page in the background, then drop its loan; call only after `has_room`."""
+
+    def request(self, handles: Sequence[int]) -> None:
+        """Start to read these pages, in this order."""
+
+    def fetch(self, handle: int, deadline_s: float | None) -> Fetched:
+        """The page, waited for until `deadline_s` (of `time.monotonic`); none where it is damaged or late."""
+
+    def leave(self, handle: int) -> None:
+        """The page goes up: it is no longer this tier's."""
 
     def free(self, handle: int) -> None:
         """Forget a page."""
+
+    def complete_one(self) -> bool:
+        """Wait for one move and complete it; false when there is none."""
+
+    def collect(self) -> None:
+        """Complete the moves that are done."""
 
     def take_lost(self) -> list[int]:
         """Handles whose pages were lost since the last call."""
@@ -52,15 +103,37 @@ class Tier(Protocol):
     def take_notices(self) -> list[str]:
         """Plain sentences for the user since the last call."""
 
+    def flush(self) -> None:
+        """Wait until every move is done, and complete it."""
+
     def close(self) -> None:
         """Give everything back."""
+
+
+@dataclass(slots=True, eq=False)
+class _Resident:
+    """A page in a slot; the tier is one holder of `loan`, readers and moves are others."""
+
+    page: StoredPage
+    loan: Loan
+
+
+@dataclass(slots=True, eq=False)
+class _Arrival:
+    """A page on its way into a slot, which it holds by `slot`."""
+
+    source: StoredPage
+    loan: Loan
+    slot: Loan
+    job: Job
 
 
 class PoolTier:
     """Pages in preallocated slots of a tensor on `device`, grown slab by slab up to the quota.
 
-    Slabs are `[pages, 2, layers, page_frames * T, H, D]`; a short page takes a whole slot. `pinned` makes
-    page-locked memory, so that copies from and to a GPU can run beside its work.
+    A slot has room for a whole page; a short one takes a whole slot. `pinned` makes page-locked memory, so
+    that copies from and to a GPU can run beside its work. A slot that is free but still being read is
+    replaced by another one, so that nothing waits: those are beside the quota, and used again.
     """
 
     def __init__(
@@ -71,17 +144,24 @@ class PoolTier:
         quota_bytes: int,
         device: torch.device | str = "cpu",
         pinned: bool = False,
+        codec: Codec = RAW,
     ) -> None:
         self.name, self.active = name, True
-        self._shape, self._page_frames = shape, page_frames
+        self.traffic = Traffic()
+        self.when_short: Callable[[], bool] = self.complete_one
+        self._shape, self._codec = shape, codec
         self._device, self._pinned = torch.device(device), pinned
-        self._slot_bytes = page_frames * shape.frame_bytes()
+        self._slot_bytes = page_bytes(codec, shape, page_frames)
         self.quota_bytes = quota_bytes
         self._limit = quota_bytes // self._slot_bytes
         self._slots: list[Tensor] = []
         self._free: list[int] = []
-        self._pages: dict[int, tuple[int, PageInfo]] = {}
-        self._copies: dict[int, torch.cuda.Event] = {}
+        self._on_loan = 0
+        self._pages: dict[int, _Resident] = {}
+        self._arrivals: dict[int, _Arrival] = {}
+        self._jobs: dict[int, _Arrival] = {}
+        self._lane = Lane(f"page-mover-{name}")
+        self._side = SideStream()
         self._notices: list[str] = []
 
     @property
@@ -95,53 +175,111 @@ class PoolTier:
 
     def has_room(self, info: PageInfo) -> bool:
         """Whether a slot is free, growing by a slab where the quota allows it."""
-        return bool(self._free) or self._grow()
-
-    def _grow(self) -> bool:
-        pages = max(1, min(SLAB_PAGES, SLAB_BYTES // self._slot_bytes))
-        pages = min(pages, self._limit - len(self._slots))
-        if pages <= 0:
+        if len(self._slots) - len(self._free) - self._on_loan >= self._limit:
             return False
-        size = (pages, 2, *self._shape.tensor(self._page_frames))
+        if not self._free:
+            self._grow()
+        while not self._free and self._on_loan and self.when_short():
+            pass  # no memory for a replacement: a move has to end first
+        return bool(self._free)
+
+    def congested(self) -> bool:
+        """Memory is quick enough."""
+        return False
+
+    def wait_for_room(self) -> None:
+        """Memory is quick enough."""
+
+    def _grow(self) -> None:
+        room = self._limit - len(self._slots)
+        pages = min(max(1, min(SLAB_PAGES, SLAB_BYTES // self._slot_bytes)), max(room, 1))
+        size = (pages, self._slot_bytes)
         try:
-            slab = torch.empty(size, dtype=self._shape.dtype, device=self._device, pin_memory=self._pinned)
+            slab = torch.empty(size, dtype=torch.uint8, device=self._device, pin_memory=self._pinned)
         except RuntimeError as error:  # torch's out-of-memory on every device
             log.warning("tier %s cannot grow: %s", self.name, error)
-            self._limit = len(self._slots)
-            self._notices.append(
-                f"The {self.name} memory tier stops at {self._limit * self._slot_bytes / 1e9:.2f} GB of its "
-                f"{self.quota_bytes / 1e9:.2f} GB, because the machine has no more; lower its quota."
-            )
-            return False
+            if room > 0:
+                self._limit = len(self._slots)
+                self._notices.append(
+                    f"The {self.name} memory tier stops at {self._limit * self._slot_bytes / 1e9:.2f} GB of "
+                    f"its {self.quota_bytes / 1e9:.2f} GB, because the machine has no more; lower its quota."
+                )
+            return
         self._free.extend(range(len(self._slots) + pages - 1, len(self._slots) - 1, -1))
         self._slots.extend(slab.unbind(0))
-        return True
 
-    def write(self, handle: int, data: PageData) -> None:
-        """Copy a page into a free slot; from a GPU into pinned memory without waiting."""
+    def take(self, handle: int, data: PageData) -> None:
+        """Into a free slot, on a GPU without waiting."""
+        encode_page(data, self._settle(handle, data.info).page)
+
+    def write(self, handle: int, page: StoredPage, loan: Loan) -> None:
+        """Into a free slot, in the background."""
+        resident = self._settle(handle, page.info)
+        target = resident.page
+        gpu = target.parts.device if target.parts.is_cuda else page.parts.device
+        job = Job(handle, lambda: self._side.run(lambda: page.copy_into(target), page.ready, gpu))
+        arrival = _Arrival(page, loan, resident.loan.hold(), job)
+        self._arrivals[handle] = self._jobs[job.id] = arrival
+        self._lane.submit(job)
+
+    def _settle(self, handle: int, info: PageInfo) -> _Resident:
         slot = self._free.pop()
-        tokens = data.keys.shape[1]
-        asynchronous = self._pinned and data.keys.is_cuda
-        self._slots[slot][0, :, :tokens].copy_(data.keys, non_blocking=asynchronous)
-        self._slots[slot][1, :, :tokens].copy_(data.values, non_blocking=asynchronous)
-        if asynchronous:
-            self._copies[handle] = torch.cuda.Event()
-            self._copies[handle].record()
-        self._pages[handle] = (slot, data.info)
 
-    def read(self, handle: int) -> PageData | None:
-        """Views of the page's slot."""
-        if handle in self._copies:
-            self._copies.pop(handle).synchronize()
-        slot, info = self._pages[handle]
-        tokens = info.frames * self._shape.frame_tokens
-        return PageData(info, self._slots[slot][0, :, :tokens], self._slots[slot][1, :, :tokens])
+        def give_back() -> None:
+            self._on_loan -= 1
+            self._free.append(slot)
+
+        page = lay_out(info, self._shape, self._codec, self._slots[slot])
+        self._pages[handle] = resident = _Resident(page, Loan(give_back))
+        self.traffic.written_bytes += page.parts.nbytes
+        return resident
+
+    def request(self, handles: Sequence[int]) -> None:
+        """Memory needs no start."""
+
+    def fetch(self, handle: int, deadline_s: float | None) -> Fetched:
+        """Views of the page's slot, or of where it comes from."""
+        arrival = self._arrivals.get(handle)
+        if arrival is not None:
+            return Fetched(arrival.source, arrival.loan.hold())
+        resident = self._pages[handle]
+        return Fetched(_behind_the_gpu(resident.page, self._pinned), resident.loan.hold())
+
+    def leave(self, handle: int) -> None:
+        """Nothing stays behind."""
+        self.free(handle)
 
     def free(self, handle: int) -> None:
-        """Give the page's slot back."""
-        if handle in self._copies:
-            self._copies.pop(handle).synchronize()
-        self._free.append(self._pages.pop(handle)[0])
+        """The slot is free once nobody reads or writes it any more."""
+        arrival = self._arrivals.pop(handle, None)
+        self._on_loan += 1
+        self._pages.pop(handle).loan.drop()
+        if arrival is not None and self._lane.cancel(arrival.job):
+            self._end(arrival)
+
+    def complete_one(self) -> bool:
+        """Wait for one copy and complete it."""
+        if not self._jobs:
+            return False
+        self._lane.wait_for_one()
+        self.collect()
+        return True
+
+    def collect(self) -> None:
+        """Complete the copies that are done."""
+        for job in self._lane.take_finished():
+            arrival = self._jobs[job.id]
+            if self._arrivals.get(job.handle) is arrival:
+                del self._arrivals[job.handle]
+            self._end(arrival)
+            if job.error is not None:
+                raise job.error
+            self.traffic.write_ms.append(job.milliseconds)
+
+    def _end(self, arrival: _Arrival) -> None:
+        del self._jobs[arrival.job.id]
+        arrival.loan.drop()
+        arrival.slot.drop()
 
     def take_lost(self) -> list[int]:
         """Memory loses nothing."""
@@ -152,8 +290,24 @@ class PoolTier:
         notices, self._notices = self._notices, []
         return notices
 
+    def flush(self) -> None:
+        """Wait for the copies."""
+        self._lane.flush()
+        self.collect()
+
     def close(self) -> None:
         """Let go of all slabs."""
+        self._lane.close()
         self._slots, self._free, self._limit = [], [], 0
         self._pages.clear()
-        self._copies.clear()
+        self._arrivals.clear()
+        self._jobs.clear()
+
+
+def _behind_the_gpu(page: StoredPage, pinned: bool) -> StoredPage:
+    """The page with an event behind everything that the GPU was told so far, where a GPU can reach it."""
+    if not (pinned or page.parts.is_cuda):
+        return page
+    ready = torch.cuda.Event()
+    ready.record()
+    return StoredPage(page.info, page.shape, page.codec, page.parts, ready)

@@ -1,0 +1,154 @@
+"""How a page lies in memory and in files: layer by layer, its keys, then its values, each as one part of bytes.
+
+`bf16` keeps the model's own dtype bit for bit. `fp8` (e4m3) and `int8` keep one byte a number and one scale
+for every token and head, so that one loud token costs the others nothing (DESIGN 4).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from worldattention.core.config import CodecName
+from worldattention.core.hkv.page import KVShape, PageData, PageInfo
+
+_SCALE = torch.bfloat16  # fp32's range in two bytes; what it rounds, the codes make up for
+_ALIGNMENT = 8
+
+
+class Codec(Protocol):
+    """Turns half a page (keys or values) into parts of bytes, one a layer, and back."""
+
+    @property
+    def name(self) -> CodecName:
+        """As a person chooses it."""
+
+    @property
+    def number(self) -> int:
+        """As a page file says it."""
+
+    def part_bytes(self, shape: KVShape, frames: int) -> int:
+        """Bytes of one layer's keys (or values)."""
+
+    def encode(self, half: Tensor, parts: Tensor) -> None:
+        """`half [layers, frames * T, H, D]` -> `parts [layers, part_bytes]` uint8, on either device."""
+
+    def decode(self, parts: Tensor, shape: KVShape, frames: int) -> Tensor:
+        """`parts [layers, part_bytes]` -> `[layers, frames * T, H, D]` in the shape's dtype."""
+
+
+class RawCodec:
+    """The model's own numbers; decoding is a view."""
+
+    name: CodecName = "bf16"
+    number = 0
+
+    def part_bytes(self, shape: KVShape, frames: int) -> int:
+        """Bytes of one layer's keys (or values)."""
+        return frames * shape.frame_tokens * shape.heads * shape.head_dim * shape.dtype.itemsize
+
+    def encode(self, half: Tensor, parts: Tensor) -> None:
+        """A copy, without waiting where a GPU takes part."""
+        parts.view(half.dtype).view(half.shape).copy_(half, non_blocking=True)
+
+    def decode(self, parts: Tensor, shape: KVShape, frames: int) -> Tensor:
+        """A view of the bytes."""
+        return parts.view(shape.dtype).view(shape.tensor(frames))
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledCodec:
+    """One byte a number: x = code * scale, scale = max |x| / `limit` over a token's head.
+
+    A part is `[frames * T, H]` scales, then `[frames * T, H, D]` codes, padded to a multiple of 8 bytes.
+    """
+
+    name: CodecName
+    number: int
+    dtype: torch.dtype
+    limit: float
+
+    def part_bytes(self, shape: KVShape, frames: int) -> int:
+        """Bytes of one layer's keys (or values)."""
+        rows = frames * shape.frame_tokens * shape.heads
+        return -(-rows * (shape.head_dim + _SCALE.itemsize) // _ALIGNMENT) * _ALIGNMENT
+
+    def encode(self, half: Tensor, parts: Tensor) -> None:
+        """Layer by layer, since it computes in fp32."""
+        for layer, part in zip(half, parts, strict=True):
+            scales, codes = self._split(part, layer.shape)
+            numbers = layer.float()
+            scale = (numbers.abs().amax(-1, keepdim=True) / self.limit).to(_SCALE)
+            scale = torch.where(scale > 0, scale, 1)
+            coded = (numbers / scale.float()).clamp_(-self.limit, self.limit)
+            scales.copy_(scale.squeeze(-1), non_blocking=True)
+            codes.copy_((coded if self.dtype.is_floating_point else coded.round_()).to(self.dtype), True)
+
+    def decode(self, parts: Tensor, shape: KVShape, frames: int) -> Tensor:
+        """Layer by layer, into new memory where the parts are."""
+        out = torch.empty(shape.tensor(frames), dtype=shape.dtype, device=parts.device)
+        for layer, part in zip(out, parts, strict=True):
+            scales, codes = self._split(part, layer.shape)
+            layer.copy_(codes.float() * scales.float()[..., None])
+        return out
+
+    def _split(self, part: Tensor, size: torch.Size) -> tuple[Tensor, Tensor]:
+        """Views of one part: scales `[tokens, H]` and codes `[tokens, H, D]`."""
+        rows = size[0] * size[1]
+        cut = rows * _SCALE.itemsize
+        codes = part[cut : cut + rows * size[2]]
+        return part[:cut].view(_SCALE).view(size[:2]), codes.view(self.dtype).view(size)
+
+
+RAW = RawCodec()
+CODECS: dict[CodecName, Codec] = {
+    "bf16": RAW,
+    "fp8": ScaledCodec("fp8", 1, torch.float8_e4m3fn, 448.0),
+    "int8": ScaledCodec("int8", 2, torch.int8, 127.0),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredPage:
+    """A page as a tier keeps it: `parts [layers, 2, part_bytes]` uint8.
+
+    `ready`: on a GPU, recorded behind whatever still writes or reads the parts; wait for it before the CPU or
+    another stream touches them.
+    """
+
+    info: PageInfo
+    shape: KVShape
+    codec: Codec
+    parts: Tensor
+    ready: torch.cuda.Event | None = None
+
+    def decode(self, device: torch.device | str = "cpu") -> PageData:
+        """The page's numbers: views where nothing has to be computed, else tensors on `device`."""
+        parts = self.parts if self.codec is RAW else self.parts.to(device, non_blocking=True)
+        keys, values = (self.codec.decode(parts[:, half], self.shape, self.info.frames) for half in (0, 1))
+        return PageData(self.info, keys, values)
+
+    def copy_into(self, target: "StoredPage") -> None:
+        """Copy into another page's parts, coded anew where the codecs differ; bit for bit where not."""
+        if self.codec is target.codec:
+            target.parts.copy_(self.parts, non_blocking=True)
+        else:
+            encode_page(self.decode(target.parts.device), target)
+
+
+def page_bytes(codec: Codec, shape: KVShape, frames: int) -> int:
+    """Bytes of a page of `frames` latent frames."""
+    return 2 * shape.layers * codec.part_bytes(shape, frames)
+
+
+def lay_out(info: PageInfo, shape: KVShape, codec: Codec, memory: Tensor) -> StoredPage:
+    """A page over the start of `memory [n]` uint8."""
+    size = page_bytes(codec, shape, info.frames)
+    return StoredPage(info, shape, codec, memory[:size].view(shape.layers, 2, -1))
+
+
+def encode_page(data: PageData, target: StoredPage) -> None:
+    """Write a page's numbers into the parts of `target`."""
+    target.codec.encode(data.keys, target.parts[:, 0])
+    target.codec.encode(data.values, target.parts[:, 1])
