@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 TIP_CHARACTERS = 600
 
@@ -29,3 +30,26 @@ def tip(text: str) -> str:
     """A tooltip that shows `text` letter by letter, its lines kept, cut where it would fill the screen."""
     short = text if len(text) <= TIP_CHARACTERS else text[: TIP_CHARACTERS - 1] + "…"
     return f"<qt>{html.escape(short).replace(chr(10), '<br>')}</qt>" if short else ""
+
+
+class ElidedLabel(QLabel):
+    """A line that shows its text letter by letter and ends in … where the room does; the tooltip has all of it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def show_text(self, text: str) -> None:
+        """Another text, with its tooltip."""
+        self.setText(text)
+        self.setToolTip(tip(text))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        area = self.contentsRect()
+        line = self.text().replace("\n", " ")[:2000]
+        text = self.fontMetrics().elidedText(line, Qt.TextElideMode.ElideRight, area.width())
+        flags = self.alignment() | Qt.AlignmentFlag.AlignVCenter
+        self.style().drawItemText(painter, area, int(flags), self.palette(), True, text, self.foregroundRole())
+        painter.end()
