@@ -21,7 +21,7 @@ from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.presenter import Presenter
 from worldattention.app.project_files import Present, ProjectFiles, markers_of, sample_paths
-from worldattention.app.prompt_box import PromptBox, Understand
+from worldattention.app.prompt_box import PromptBox, PromptLanguage
 from worldattention.app.recording import RecordingFlow
 from worldattention.app.status import StatusBar
 from worldattention.app.telemetry_file import save_telemetry
@@ -50,7 +50,7 @@ class Setup:
     path: Path | None = None
     state_file: Path | None = None
     cache_folder: Path | None = None
-    understand: Understand | None = None
+    language: PromptLanguage | None = None
 
 
 class MainWindow(QMainWindow):
@@ -73,7 +73,7 @@ class MainWindow(QMainWindow):
             setup.open_engine, setup.open_session, config, self.model.timeline, setup.cache_folder, self
         )
         self._build()
-        self.presenter = Presenter(self, setup.understand)
+        self.presenter = Presenter(self, setup.language)
         self._connect()
         self._default_state = self.saveState(window_state.VERSION)
         if setup.state_file is not None:
@@ -191,7 +191,9 @@ class MainWindow(QMainWindow):
         self.prompt_box.said.connect(self.say)
         self.prompt_box.put.connect(self._put)
         self.prompt_box.left.connect(lambda: self.viewport.setFocus(Qt.FocusReason.OtherFocusReason))
-        self.prompt_box.memory_chosen.connect(self._seek_seconds)
+        self.prompt_box.memory_chosen.connect(self._show_moment)
+        self.prompt_box.typing.connect(world.typing)
+        self.timeline.view.moment_requested.connect(self._show_moment)
         self.timeline.view.seek_requested.connect(self._seek_seconds)
         self.timeline.add_requested.connect(self._add_event)
         self.viewport.action_clicked.connect(self.restart)
@@ -244,6 +246,9 @@ class MainWindow(QMainWindow):
 
     def _seek_seconds(self, seconds: float) -> None:
         self.world.playback.seek(max(round(seconds * FPS), self.world.reel.first))
+
+    def _show_moment(self, seconds: float) -> None:
+        self.world.playback.show_moment(round(seconds * FPS))
 
     def _settings_changed(self, settings: ProjectSettings) -> None:
         try:

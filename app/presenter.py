@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 
 from worldattention.app import icons
+from worldattention.app.memory_strip import Memory
 from worldattention.app.messages import Acknowledged, Begun, Failed, Ready, WouldRecall
 from worldattention.app.notifications import ERROR, WARNING
-from worldattention.app.prompt_box import Memory, Understand
-from worldattention.app.recalls import arcs_of, memories_of
+from worldattention.app.prompt_box import PromptLanguage
+from worldattention.app.recalls import arcs_of, foreseen_of, memories_of
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.layout import clock
 from worldattention.app.viewport import Overlay
@@ -34,22 +35,22 @@ SLOW_BLOCKS = 6
 class Presenter(QObject):
     """Listens to a window's world and updates the window's parts."""
 
-    def __init__(self, window: MainWindow, understand: Understand | None) -> None:
+    def __init__(self, window: MainWindow, language: PromptLanguage | None) -> None:
         super().__init__(window)
         self._window = window
         self._world = window.world
         self._model = window.model
         self._good_settings = window.settings_bar.settings
         self._told_slow = False
-        self._understand = understand
+        window.prompt_box.language = language
         world = self._world
         world.loading.connect(self.show_loading)
         world.ready.connect(self._ready)
         world.said.connect(self._said)
         world.configured.connect(self._configured)
         world.begun.connect(self._begun)
+        world.would_recall.connect(self._would_recall)
         world.made.connect(self._made)
-        world.would_recall.connect(self._foreseen)
         world.failed.connect(self._failed)
         world.latency.connect(window.status.show_latency)
         window.pages.page_pointed.connect(self._point_at_page)
@@ -105,7 +106,6 @@ class Presenter(QObject):
     def _ready(self, message: Ready) -> None:
         window = self._window
         self._model.geometry = message.geometry
-        window.prompt_box.understand = self._understand  # not earlier: it may need what the engine loads
         window.status.show_device(message.device_name, message.backend)
         if self._model.timeline.events or self._world.playback.playing:
             self._world.playback.play()
@@ -120,10 +120,6 @@ class Presenter(QObject):
             return
         self._window.prompt_box.show_acknowledged(prompt, message.block, clock(message.seconds, True))
         self._model.edit(self.tr("Say"), lambda old: old.set_prompt_from(message.seconds, prompt))
-
-    def _foreseen(self, message: WouldRecall) -> None:
-        if message.nearest is not None:
-            self._window.prompt_box.show_nearest(message.text, message.nearest)
 
     def _configured(self, message: Acknowledged, settings: ProjectSettings) -> None:
         if message.refused is not None:
@@ -141,6 +137,12 @@ class Presenter(QObject):
 
     def _begun(self, message: Begun) -> None:
         self._model.set_locked(message.locked_seconds)
+
+    def _would_recall(self, message: WouldRecall) -> None:
+        foreseen = foreseen_of(message.preview, self._model, self._world.thumbnail)
+        self._window.prompt_box.show_foreseen(message.text, foreseen)
+        if message.nearest is not None:
+            self._window.prompt_box.show_nearest(message.text, message.nearest)
 
     def _made(self, records: list[BlockTelemetry]) -> None:
         window = self._window

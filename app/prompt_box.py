@@ -106,12 +106,6 @@ class PromptBox(QWidget):
         """The prompt is not taken, and why."""
         self._refuse(sentence)
 
-    def show_nearest(self, text: str, nearest: str) -> None:
-        """`text` is of another world: what would be shown instead, if it still stands in the line."""
-        if text == self.edit.text():
-            known = self.tr("This world does not know that; it will show the nearest: {}").format(nearest)
-            self._show_answer(known, theme.WARNING)
-
     def show_memories(self, memories: tuple[Memory, ...]) -> None:
         """The pages that the last recall brought back."""
         self._recalled = memories
@@ -122,6 +116,12 @@ class PromptBox(QWidget):
         if text == self.edit.text().strip():
             self._foreseen = memories
             self._show_strip()
+
+    def show_nearest(self, text: str, nearest: str) -> None:
+        """`text` is of another world: what would be shown instead, if it still stands in the line."""
+        if text == self.edit.text().strip():
+            words = self.tr("This world does not know that; it will show the nearest: {}").format(nearest)
+            self._show_answer(words, "warning")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -190,8 +190,7 @@ class PromptBox(QWidget):
             self.chips.show_chips(chips_of(understood))
             self._words.setCurrentWidget(self.chips)
         else:
-            nearest = self.tr("Outside of this world, which will show: {}").format(understood.nearest)
-            self._show_answer(nearest, "warning")
+            self.show_nearest(text.strip(), understood.nearest)
 
     def _refuse(self, sentence: str) -> None:
         refused = bool(sentence)

@@ -80,7 +80,8 @@ class PromptEdit(LineEdit):
         key, control = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if self.composing and key in COMMANDS:
             return  # the input method's own: it takes or drops what it composes
-        if self._completer.popup().isVisible() and key in COMMANDS:
+        popup = self._completer.popup()
+        if popup is not None and popup.isVisible() and key in COMMANDS:
             event.ignore()  # the list's own
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             (self.put if control else self.said).emit(self.text())

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from worldattention.app.prompt_box import Memory
+from collections.abc import Callable
+
+from PySide6.QtGui import QImage
+
+from worldattention.app.memory_strip import Memory
+from worldattention.app.messages import PreviewLike
 from worldattention.app.timeline.marks import Arc
 from worldattention.app.timeline.model import TimelineModel
+from worldattention.core.geometry import FPS
 from worldattention.core.telemetry import BlockTelemetry
 
 
@@ -30,4 +36,20 @@ def memories_of(record: BlockTelemetry, model: TimelineModel) -> tuple[Memory, .
         middle = page.first_frame + page.frames // 2
         picture = model.picture_of(middle // model.geometry.block_latents)
         memories.append(Memory(picture, page.score, *model.page_span(page), page.page))
+    return tuple(memories)
+
+
+def foreseen_of(
+    preview: PreviewLike, model: TimelineModel, thumbnail: Callable[[int], QImage | None]
+) -> tuple[Memory, ...]:
+    """The moments that a prompt would recall, the best first: one for each chunk, its middle as the picture."""
+    memories = []
+    for chunk in preview.chunks:
+        if not chunk.pages:
+            continue
+        first, last = chunk.pages[0], chunk.pages[-1]
+        start = model.latent_seconds(first.first_frame)
+        end = model.latent_seconds(last.first_frame + last.frames)
+        picture = thumbnail(round((start + end) / 2 * FPS))
+        memories.append(Memory(picture, None, start, end, first.id, chunk.similarity, chunk.prompt))
     return tuple(memories)

@@ -51,5 +51,7 @@ class ElidedLabel(QLabel):
         line = self.text().replace("\n", " ")[:2000]
         text = self.fontMetrics().elidedText(line, Qt.TextElideMode.ElideRight, area.width())
         flags = self.alignment() | Qt.AlignmentFlag.AlignVCenter
-        self.style().drawItemText(painter, area, int(flags), self.palette(), True, text, self.foregroundRole())
+        self.style().drawItemText(
+            painter, area, int(flags), self.palette(), True, text, self.foregroundRole()
+        )
         painter.end()

@@ -24,6 +24,7 @@ from worldattention.app.notifications import ERROR
 from worldattention.app.texts import translate
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
+from worldattention.core.pocket import prompts
 from worldattention.core.project import load_project, new_project
 from worldattention.core.timeline import Timeline
 
@@ -116,40 +117,8 @@ def make_setup(project_path: Path | None, options: Options, remember: bool) -> S
         path=project_path,
         state_file=state_file,
         cache_folder=Path(user_cache_path(APP_NAME)),
-        understand=understand_pocket if options.model == "pocket" else None,
+        language=prompts if options.model == "pocket" else None,
     )
-
-
-def understand_pocket(text: str) -> tuple[str, bool]:
-    """What the pocket world makes of a prompt, in words, and whether it knows anything in it.
-
-    It knows few words; whoever types others shall see it before they wonder at the picture.
-    """
-    from worldattention.core.pocket.korean import mentioned
-
-    understood = mentioned(text)
-    named = understood.named
-    if not named:
-        return (
-            translate(
-                "Understand",
-                "The pocket world knows none of these words: "
-                "try a woman in a red shirt with a kite in the city.",
-            ),
-            False,
-        )
-    words = [
-        translate("Understand", "{} shirt").format(value) if name == "shirt" else value
-        for name, value in named.items()
-    ]
-    text = translate("Understand", "understood: {}").format(", ".join(words))
-    if understood.missing:
-        missing = [
-            translate("Understand", "shirt colour") if name == "shirt" else name
-            for name in understood.missing
-        ]
-        text += translate("Understand", " · left open: {}").format(", ".join(missing))
-    return text, True
 
 
 class Screenshot:

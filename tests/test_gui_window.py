@@ -23,11 +23,9 @@ from PySide6.QtWidgets import (
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.test_recorder import decode
-from worldattention.app import messages as m
 from worldattention.app import playback, project_files, theme
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.timeline.marks import Marker
-from worldattention.app.window_run import understand_pocket
 from worldattention.core import recorder
 from worldattention.core.errors import UserError
 from worldattention.core.project import Project, load_project, save_project
@@ -607,10 +605,26 @@ def test_a_recalled_picture_points_at_its_time_and_a_click_goes_there(window, qt
     one.world.playback.pause()
     strip = one.prompt_box.memories
     memory = strip.memories[0]
-    QTest.mouseMove(strip, QPoint(30, 15))
+    QTest.mouseMove(strip.buttons[0], QPoint(30, 15))
     qtbot.waitUntil(lambda: one.model.highlight == (memory.seconds, memory.end), timeout=60000)
-    QTest.mouseClick(strip, Qt.MouseButton.LeftButton, pos=QPoint(30, 15))
+    QTest.mouseClick(strip.buttons[0], Qt.MouseButton.LeftButton, pos=QPoint(30, 15))
     assert one.world.playback.position == round(16 * memory.seconds)
+
+
+def test_typing_shows_the_moments_that_would_be_recalled_and_a_click_shows_one(window, qtbot):
+    one = window(timeline=make_timeline([Event(1, 0, 3, "a red house"), Event(2, 3, 60, "a green hill")]))
+    blocks(qtbot, one, 8)
+    box = one.prompt_box
+    QTest.keyClicks(box.edit, "the red house")
+    qtbot.waitUntil(lambda: box.memories.caption == "would recall", timeout=60000)
+    best = box.memories.memories[0]
+    assert (best.prompt, best.seconds) == ("a red house", 0.0)
+    assert best.picture is not None
+    assert one.script.prefetched
+    QTest.mouseClick(box.memories.buttons[0], Qt.MouseButton.LeftButton)
+    assert one.world.playback.position == 0
+    assert not one.world.playback.playing  # it stands still, the world goes on
+    blocks(qtbot, one, one.world.blocks + 1)
 
 
 def test_a_recording_holds_every_block_and_survives_a_restart(window, qtbot, tmp_path):
@@ -688,23 +702,3 @@ def test_markers_live_in_the_project_and_foreign_ones_do_no_harm(window, qtbot, 
         assert one.model.markers == ()
         assert not one.isWindowModified()
         assert one.files.project.extra == {"markers": odd}
-
-
-def test_the_prompt_box_says_what_the_pocket_world_understands(window, qtbot):
-    one = window()
-    one.presenter._understand = understand_pocket
-    blocks(qtbot, one, 1)
-    one.world.ready.emit(m.Ready(0, one.world.geometry, "cpu", "x", 0, 0.0))
-    edit = one.prompt_box.edit
-    QTest.keyClicks(edit, "She flies a kite in the city at night")
-    assert one.prompt_box.answer == "understood: woman, kite, city, night · left open: shirt colour, weather"
-    edit.clear()
-    QTest.keyClicks(edit, "a dragon over Tokyo")
-    assert one.prompt_box.answer.startswith("The pocket world knows none of these words")
-    for typed, shown in (("a dragon", False), ("a dragon over Tokyo", True)):
-        one.world.would_recall.emit(m.WouldRecall(0, typed, None, "A man in a village."))
-        assert one.prompt_box.answer.endswith("the nearest: A man in a village.") == shown
-    assert understand_pocket("여자가 도시에서 연을 날린다")[0].startswith("understood: woman, kite, city ·")
-    edit.selectAll()
-    QTest.keyClick(edit, Qt.Key.Key_Delete)
-    assert one.prompt_box.answer.startswith("Enter changes the world")

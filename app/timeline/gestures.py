@@ -28,6 +28,14 @@ class Hand:
 
 
 @dataclass(frozen=True, slots=True)
+class Ways:
+    """Where a click can lead: the playhead to a time, or the viewport to a moment that was remembered."""
+
+    seek: Callable[[float], None]
+    moment: Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """What a gesture adds to the picture while it lasts."""
 
@@ -214,20 +222,20 @@ class MarkerGesture(Gesture):
 class ScrubGesture(Gesture):
     """The playhead follows the mouse; on an arc, a click without a drag goes to what was remembered."""
 
-    def __init__(self, press: Hand, arc: Arc | None, seek: Callable[[float], None]) -> None:
+    def __init__(self, press: Hand, arc: Arc | None, ways: Ways) -> None:
         super().__init__(press)
         self._arc = arc
-        self._seek = seek
+        self._ways = ways
         if arc is None:
-            seek(max(0.0, press.seconds))
+            ways.seek(max(0.0, press.seconds))
 
     def finish(self) -> None:
         """Goes to the moment that was remembered."""
         if self._arc is not None and not self.moving:
-            self._seek(self._arc.start)
+            self._ways.moment(self._arc.start)
 
     def _drag(self, hand: Hand) -> None:
-        self._seek(max(0.0, hand.seconds))
+        self._ways.seek(max(0.0, hand.seconds))
 
 
 class PanGesture(Gesture):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, Qt
 
 from worldattention.app.timeline import gestures, signs
 from worldattention.app.timeline.arcs import arc_at, arc_words
-from worldattention.app.timeline.gestures import Gesture, Hand
+from worldattention.app.timeline.gestures import Gesture, Hand, Ways
 from worldattention.app.timeline.layout import Layout
 from worldattention.app.timeline.marks import Arc
 from worldattention.app.timeline.model import TimelineModel
@@ -50,15 +49,15 @@ def pressed(
     layout: Layout,
     hand: Hand,
     held: Qt.KeyboardModifier,
-    seek: Callable[[float], None],
+    ways: Ways,
 ) -> Gesture:
     """The gesture that a press of the left button begins; it may change the selection at once."""
     marker = signs.marker_at(layout, model.markers, hand.point)
     if marker is not None:
-        return gestures.MarkerGesture(model, marker, hand, seek)
+        return gestures.MarkerGesture(model, marker, hand, ways.seek)
     part, event = layout.hit(model.timeline, hand.point)
     if part == "time":
-        return gestures.ScrubGesture(hand, arc_at(layout, model.arcs, hand.point), seek)
+        return gestures.ScrubGesture(hand, arc_at(layout, model.arcs, hand.point), ways)
     if event is None:
         return gestures.BandGesture(model, hand)
     if held & Qt.KeyboardModifier.ShiftModifier:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QWidget
 from worldattention.app import theme
 from worldattention.app.texts import tip
 from worldattention.app.timeline import gestures, paint, signs
-from worldattention.app.timeline.gestures import Draft, Gesture, Hand
+from worldattention.app.timeline.gestures import Draft, Gesture, Hand, Ways
 from worldattention.app.timeline.inline_editor import InlineEditor
 from worldattention.app.timeline.keys import press_key
 from worldattention.app.timeline.layout import MARGIN, RULER_HEIGHT, Layout
@@ -45,6 +45,7 @@ class TimelineView(QWidget):
     """Shows and edits a `TimelineModel`."""
 
     seek_requested = Signal(float)  # seconds
+    moment_requested = Signal(float)  # seconds of a moment that was remembered
     range_changed = Signal()  # offset, scale or width
     menu_requested = Signal(object, object)  # global position, event or None
 
@@ -192,8 +193,8 @@ class TimelineView(QWidget):
         self._close_editor()
         hand = self._hand_of(event)
         if event.button() == Qt.MouseButton.LeftButton:
-            seek = self.seek_requested.emit
-            self._begin(pressed(self._model, self.layout_now, hand, event.modifiers(), seek), hand)
+            ways = Ways(self.seek_requested.emit, self.moment_requested.emit)
+            self._begin(pressed(self._model, self.layout_now, hand, event.modifiers(), ways), hand)
         elif event.button() == Qt.MouseButton.MiddleButton:
             self._begin(gestures.PanGesture(hand, self._offset, self._scale, self.set_range), hand)
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
