@@ -1,14 +1,13 @@
-"""pyqtgraph in the window's dress: an image with axes, always drawn with levels, and what is under the mouse."""
+"""pyqtgraph in the window's dress: thin axes, round ticks, and a sentence while there is nothing to see."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -38,8 +37,10 @@ class Plot(pg.PlotWidget):
         self.getAxis("left").setWidth(44)
         self.getAxis("bottom").setHeight(18)
         self.setMinimumHeight(36)
-        self._hint = QLabel(self.tr("appears with the first blocks"), self)
+        self._hint = QLabel("", self)
         self._hint.setObjectName("faint")
+        self._hint.setWordWrap(True)
+        self._hint.setMargin(8)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.show_empty(True)
         theme.dress(self, self._dress)
@@ -49,6 +50,16 @@ class Plot(pg.PlotWidget):
         for side in ("bottom", "left"):
             self.getAxis(side).setPen(pg.mkPen(theme.LINE, width=1))
             self.getAxis(side).setTextPen(QColor(theme.MUTED))
+
+    def set_hint(self, sentence: str) -> None:
+        """What will be seen here, said while there is nothing."""
+        if self._hint is not None:
+            self._hint.setText(sentence)
+
+    @property
+    def hint(self) -> str:
+        """The sentence that stands here while there is nothing to see, else nothing."""
+        return self._hint.text() if self._hint is not None and not self._hint.isHidden() else ""
 
     def show_empty(self, empty: bool) -> None:
         """Says that there is nothing to see yet, instead of showing bare axes."""
@@ -71,100 +82,6 @@ class Plot(pg.PlotWidget):
             for index, at in enumerate(positions)
         ]
         self.getAxis(side).setTicks([ticks])
-
-
-class HeatPlot(Plot):
-    """One matrix [rows, columns] as an image in viridis; NaN is drawn as ground."""
-
-    hovered = Signal(str)
-    pointed = Signal(int)  # row under the mouse, or -1
-    row_clicked = Signal(int)
-
-    _shown: tuple[Array, float, float, Mask | None] | None = None
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.image = pg.ImageItem(axisOrder="row-major")
-        self.addItem(self.image)
-        self.values: Array = np.zeros((0, 0), np.float32)
-        self.describe: Callable[[int, int], str] = lambda row, column: ""
-        self.scene().sigMouseMoved.connect(self._mouse_moved)
-        self.scene().sigMouseClicked.connect(self._mouse_clicked)
-
-    def show_values(
-        self, values: Array, rect: QRectF, low: float, high: float, there: Mask | None = None
-    ) -> None:
-        """Draws `values` over `rect` (in the plot's units) with a fixed scale of `low`..`high`.
-
-        `there` tells cells that exist though they have no value.
-        """
-        self.values = values
-        self.show_empty(False)
-        self._shown = values, low, high, there
-        self._draw_image(self._shown)
-        self.image.setRect(rect)
-
-    def _draw_image(self, shown: tuple[Array, float, float, Mask | None]) -> None:
-        # RGBA made here: one path for NaN, the levels are fixed, nothing is scaled behind our back.
-        self.image.setImage(rgba(*shown), levels=(0, 255), autoLevels=False)
-
-    def _dress(self) -> None:
-        super()._dress()
-        if self._shown is not None:
-            self._draw_image(self._shown)
-
-    def clear_values(self) -> None:
-        """Shows nothing."""
-        self._shown = None
-        self.show_empty(True)
-        self.values = np.zeros((0, 0), np.float32)
-        self.image.clear()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        super().leaveEvent(event)
-        self.hovered.emit("")
-        self.pointed.emit(-1)
-
-    def _mouse_moved(self, position: Any) -> None:
-        row, column = self._cell(position)
-        self.hovered.emit(self.describe(row, column) if row >= 0 else "")
-        self.pointed.emit(row)
-
-    def _mouse_clicked(self, event: Any) -> None:
-        row, _ = self._cell(event.scenePos())
-        if row >= 0:
-            self.row_clicked.emit(row)
-
-    def _cell(self, position: Any) -> tuple[int, int]:
-        """Row and column at a place of the scene; (-1, -1) outside."""
-        if self.values.size:
-            point: QPointF = self.image.mapFromScene(position)
-            column, row = int(np.floor(point.x())), int(np.floor(point.y()))
-            if 0 <= row < self.values.shape[0] and 0 <= column < self.values.shape[1]:
-                return row, column
-        return -1, -1
-
-
-def rgba(values: Array, low: float, high: float, there: Mask | None = None) -> npt.NDArray[np.uint8]:
-    """Viridis colours [rows, columns, 4] of `values` between `low` and `high`.
-
-    NaN becomes a calm grey where `there`, else the ground.
-    """
-    span = max(high - low, 1e-6)
-    known = np.isfinite(values)
-    index = np.clip((np.where(known, values, low) - low) / span * 255, 0, 255).astype(np.uint8)
-    result = np.empty((*values.shape, 4), np.uint8)
-    result[..., :3] = theme.viridis()[index]
-    result[..., 3] = 255
-    result[~known] = _ink(theme.WINDOW)
-    if there is not None:
-        result[~known & there] = _ink(theme.HOVER)
-    return result
-
-
-def _ink(name: str) -> tuple[int, int, int, int]:
-    colour = QColor(name)
-    return colour.red(), colour.green(), colour.blue(), 255
 
 
 def steps(first: int, last: int, most: int) -> list[int]:
