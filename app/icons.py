@@ -191,6 +191,11 @@ def _dice(painter: QPainter) -> None:
         painter.drawEllipse(QPointF(x, y), 0.5, 0.5)
 
 
+def _history(painter: QPainter) -> None:
+    _lines(painter, (4, 4), (4, 20), (20, 20))
+    _lines(painter, (7, 15), (11, 10), (14, 13), (19, 6))
+
+
 def _mark(painter: QPainter) -> None:
     painter.drawEllipse(QPointF(12, 13), 7.5, 7.5)
     painter.setPen(QPen(QColor(theme.RECALL), 1.8))
@@ -221,4 +226,5 @@ _DRAWINGS: dict[str, Draw] = {
     "float": _float,
     "lock": _lock,
     "dice": _dice,
+    "history": _history,
 }

@@ -54,7 +54,8 @@ class HeatPlot(Plot):
             self.addItem(outline)
         self.values: Array = np.zeros((0, 0), np.float32)
         self.rect = QRectF()
-        self.cell: tuple[int, int] | None = None
+        self.cell: tuple[int, int] | None = None  # of the keyboard's cursor
+        self._under: tuple[int, int] | None = None  # the mouse, or the cursor
         self.describe: Callable[[int, int], str] = lambda row, column: ""
         self.scene().sigMouseMoved.connect(self._mouse_moved)
         self.scene().sigMouseClicked.connect(self._mouse_clicked)
@@ -77,10 +78,17 @@ class HeatPlot(Plot):
         """Shows nothing."""
         self.show_empty(True)
         self.values = np.zeros((0, 0), np.float32)
-        self.cell = None
+        self.cell = self._under = None
         self.image.clear()
         self.mark_row(None)
         self._draw_cursor()
+
+    @property
+    def reading(self) -> str:
+        """The cell under mouse or cursor in words; nothing where there is none."""
+        if self._under is None or self._under[0] >= len(self.values) or self._under[1] >= self.values.shape[1]:
+            return ""
+        return self.describe(*self._under)
 
     def mark_row(self, row: int | None) -> None:
         """Frames a row that something else points at."""
@@ -98,8 +106,7 @@ class HeatPlot(Plot):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self._draw_cursor()
-        self.hovered.emit("")
-        self.pointed.emit(-1)
+        self._point(-1, -1)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
@@ -114,17 +121,19 @@ class HeatPlot(Plot):
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
-        self.hovered.emit("")
-        self.pointed.emit(-1)
+        self._point(-1, -1)
 
     def _go(self, row: int, column: int) -> None:
         rows, columns = self.values.shape
         self.cell = min(max(row, 0), rows - 1), min(max(column, 0), columns - 1)
-        text = self.describe(*self.cell)
-        self.setAccessibleDescription(text)
-        self.hovered.emit(text)
-        self.pointed.emit(self.cell[0])
+        self._point(*self.cell)
+        self.setAccessibleDescription(self.reading)
         self._draw_cursor()
+
+    def _point(self, row: int, column: int) -> None:
+        self._under = (row, column) if row >= 0 else None
+        self.hovered.emit(self.reading)
+        self.pointed.emit(row)
 
     def _draw_cursor(self) -> None:
         if self.cell is None or not self.hasFocus() or not self.values.size:
@@ -140,9 +149,7 @@ class HeatPlot(Plot):
         return QRectF(left, bottom, columns * width, height)
 
     def _mouse_moved(self, position: Any) -> None:
-        row, column = self._cell(position)
-        self.hovered.emit(self.describe(row, column) if row >= 0 else "")
-        self.pointed.emit(row)
+        self._point(*self._cell(position))
 
     def _mouse_clicked(self, event: Any) -> None:
         row, column = self._cell(event.scenePos())
@@ -176,11 +183,16 @@ class Scale(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(200, self.HEIGHT)
 
-    def show_scale(self, low: float, high: float, signs: tuple[tuple[str, str], ...] = ()) -> None:
-        """The values of the darkest and the brightest colour; `signs` are (colour, words)."""
-        self._low, self._high, self._signs = f"{low:z.2f}", f"{high:z.2f}", signs
+    def show_scale(self, ends: tuple[float, float] | None, signs: tuple[tuple[str, str], ...] = ()) -> None:
+        """The values of the darkest and the brightest colour, if any; `signs` are (colour, words)."""
+        self._low, self._high = (f"{ends[0]:z.2f}", f"{ends[1]:z.2f}") if ends is not None else ("", "")
+        self._signs = signs
         self.setAccessibleName(self.text)
         self.update()
+
+    def clear(self) -> None:
+        """Nothing is shown, so nothing is explained."""
+        self.show_scale(None)
 
     @property
     def text(self) -> str:
@@ -193,23 +205,14 @@ class Scale(QWidget):
         try:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(theme.font(10))
-            if self._high:
-                self._paint(painter)
+            self._paint(painter)
         except Exception:  # an exception that leaves a paint event ends the process
             log.exception("the scale could not be painted")
         finally:
             painter.end()
 
     def _paint(self, painter: QPainter) -> None:
-        left = self._write(painter, 0.0, self._low, theme.MUTED)
-        ramp = QRectF(left, 5, 64, 7)
-        gradient = QLinearGradient(ramp.topLeft(), ramp.topRight())
-        for index, colour in enumerate(theme.viridis()[::15]):
-            gradient.setColorAt(index * 15 / 255, QColor(*(int(part) for part in colour)))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(gradient)
-        painter.drawRect(ramp)
-        left = self._write(painter, ramp.right() + 4, self._high, theme.MUTED) + 8
+        left = self._paint_ramp(painter) if self._high else 0.0
         for colour, words in self._signs:
             if left + 10 + QFontMetricsF(painter.font()).horizontalAdvance(words) > self.width():
                 break
@@ -217,6 +220,16 @@ class Scale(QWidget):
             painter.setBrush(QColor(colour))
             painter.drawRect(QRectF(left, 5, 7, 7))
             left = self._write(painter, left + 10, words, theme.MUTED) + 6
+
+    def _paint_ramp(self, painter: QPainter) -> float:
+        ramp = QRectF(self._write(painter, 0.0, self._low, theme.MUTED), 5, 64, 7)
+        gradient = QLinearGradient(ramp.topLeft(), ramp.topRight())
+        for index, colour in enumerate(theme.viridis()[::15]):
+            gradient.setColorAt(index * 15 / 255, QColor(*(int(part) for part in colour)))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(gradient)
+        painter.drawRect(ramp)
+        return self._write(painter, ramp.right() + 4, self._high, theme.MUTED) + 8
 
     def _write(self, painter: QPainter, left: float, text: str, colour: str) -> float:
         width = QFontMetricsF(painter.font()).horizontalAdvance(text)

@@ -121,6 +121,12 @@ class PageHistory:
         scores = self._columns[-1].score.pages if self._columns else np.zeros(0, np.float32)
         return [float(scores[p]) if p < len(scores) and np.isfinite(scores[p]) else None for p in pages]
 
+    def index_of(self, page: int) -> int:
+        """The place of a page in the bank; -1 where it is unknown."""
+        if page < len(self.pages) and self.pages[page].page == page:
+            return page  # as always in a world that was never branched
+        return next((index for index, record in enumerate(self.pages) if record.page == page), -1)
+
     def was_recalled(self, page: int, column: int) -> bool:
         """Whether the page lay in the window at that column."""
         return page in self._columns[column].recalled

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock, Segments
+from worldattention.app.panels.heat import HeatPlot, Scale
 from worldattention.app.panels.history import COLUMNS, PageHistory
-from worldattention.app.panels.plot import HeatPlot, steps
+from worldattention.app.panels.plot import steps
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
@@ -31,8 +32,8 @@ class PagesPanel(PanelDock):
         self._choice = Segments(self.tr("Shown per page"), (SCORE, SIMILARITY))
         self.plot = HeatPlot()
         self.plot.setAccessibleName(self.tr("Score of every page at every block"))
-        self.plot.setCursor(Qt.CursorShape.CrossCursor)
-        self.plot.setMouseEnabled(x=False, y=False)
+        self.plot.set_hint(self.tr("Each page of the past gets a row here, once eight latent frames are made."))
+        self.scale = Scale()
         self._strip = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self._strip)
         self._frames = pg.PlotCurveItem(connect="pairs", antialias=False)
@@ -40,7 +41,13 @@ class PagesPanel(PanelDock):
         self._marks = pg.ScatterPlotItem(size=5, pen=None, symbol="d")
         self.plot.addItem(self._marks)
         self._letters: list[pg.TextItem] = []
-        self.fill(self.plot, (self._choice,))
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.plot, 1)
+        column.addWidget(self.scale)
+        self.fill(body, (self._choice,))
         self.setToolTip(
             self.tr(
                 "Which pages of the past each block looked for (brighter: a better match), and which it took "
@@ -61,6 +68,11 @@ class PagesPanel(PanelDock):
         """The selector of what is shown."""
         return self._choice
 
+    def highlight(self, page: PageRecord | None) -> None:
+        """Frames the row of a page that something else points at."""
+        index = self.history.index_of(page.page) if page is not None else -1
+        self.plot.mark_row(index // self.history.pages_per_row if index >= 0 else None)
+
     def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
         """Takes in blocks, in order, and draws once."""
         for record in telemetry:
@@ -75,6 +87,7 @@ class PagesPanel(PanelDock):
         self._frames.setData([], [])
         self._marks.setData([], [])
         self._letter([], 1.0)
+        self.scale.clear()
         self.set_readout("")
 
     def _colour_marks(self) -> None:
@@ -96,6 +109,7 @@ class PagesPanel(PanelDock):
         self.plot.show_values(values, QRectF(left, -0.5, columns, pages), low, high, history.banked())
         shown = min(max(columns, 24), COLUMNS)
         strip = max(shown * 0.035, 0.5)
+        self.scale.show_scale((low, high) if known.size else None, self._signs())
         self._draw_strip(left - strip * 1.25, strip, pages)
         self._draw_runs(left)
         self.plot.setRange(QRectF(left - strip * 1.25, -0.5, shown + strip * 1.25, max(pages, 4)), padding=0)
@@ -103,7 +117,15 @@ class PagesPanel(PanelDock):
             "bottom", steps(history.first_block, history.first_block + shown - 1, 8), self.tr("block")
         )
         self.plot.set_ticks("left", steps(0, max(int(0.97 * pages), 4) - 1, 5), self.tr("page"))
-        self._hovered("")
+        self._hovered(self.plot.reading)
+
+    def _signs(self) -> tuple[tuple[str, str], ...]:
+        tiers = {page.tier for page in self.history.pages}
+        told = [tier for tier in theme.TIER_COLOURS if tier in tiers]
+        signs = [(theme.TIER_COLOURS[tier], theme.TIER_NAMES[tier]) for tier in told]
+        if any(page.recalled for page in self.history.pages):
+            signs.insert(0, (theme.RECALL, self.tr("in the window")))
+        return tuple(signs)
 
     def _draw_strip(self, left: float, width: float, pages: int) -> None:
         tiers = [page.tier for page in self.history.pages]

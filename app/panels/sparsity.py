@@ -1,91 +1,134 @@
-"""Sparsity per head: Gini, threshold and density of every layer and head as one image (DESIGN 3)."""
+"""Sparsity per head: Gini, threshold and density of every layer and head, now and over the blocks (DESIGN 3)."""
 
 from __future__ import annotations
 
-import numpy as np
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtWidgets import QWidget
+from collections import deque
 
-from worldattention.app.panels.dock import PanelDock, Segments
-from worldattention.app.panels.plot import Array, HeatPlot, steps
+import numpy as np
+from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from worldattention.app.panels.dock import PanelDock, Segments, flat_button
+from worldattention.app.panels.heat import HeatPlot, Scale
+from worldattention.app.panels.plot import Array, steps
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.telemetry import BlockTelemetry
 
 GINI = QT_TRANSLATE_NOOP("Segments", "Gini")
 THRESHOLD = QT_TRANSLATE_NOOP("Segments", "Threshold τ")
 DENSITY = QT_TRANSLATE_NOOP("Segments", "Density")
+_FIELDS = {GINI: "gini", THRESHOLD: "threshold", DENSITY: "density"}
+
+HISTORY_BLOCKS = 240
 
 
 class SparsityPanel(PanelDock):
-    """Layers run right, heads up; the title bar says the means, or the numbers under the mouse."""
+    """Now: layers run right, heads up. History: blocks run right, layers up, each the mean of its heads."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("sparsity", translate("SparsityPanel", "Sparsity per head"), parent)
         self._choice = Segments(self.tr("Shown per head"), (GINI, THRESHOLD, DENSITY))
+        self.history = flat_button("history", self.tr("Over the blocks: the mean of every layer's heads"))
+        self.history.setCheckable(True)
         self.plot = HeatPlot()
         self.plot.setAccessibleName(self.tr("Sparsity of every head"))
-        self.plot.setMouseEnabled(x=False, y=False)
-        self.fill(self.plot, (self._choice,))
+        self.plot.set_hint(self.tr("How selectively each head reads the past is shown from the first block on."))
+        self.scale = Scale()
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.plot, 1)
+        column.addWidget(self.scale)
+        self.fill(body, (self.history, self._choice))
         self.setToolTip(self.tr("How unevenly each head attends: a high Gini keeps few blocks of the past."))
-        self._telemetry: BlockTelemetry | None = None
+        self._blocks: deque[BlockTelemetry] = deque(maxlen=HISTORY_BLOCKS)
         self.plot.describe = self._describe
         self.plot.hovered.connect(self._hovered)
         self._choice.chosen.connect(lambda _choice: self._draw())
-        self.plot.setCursor(Qt.CursorShape.CrossCursor)
+        self.history.toggled.connect(lambda _on: self._draw())
 
     @property
     def choice(self) -> Segments:
         """The selector of what is shown."""
         return self._choice
 
-    def show_block(self, telemetry: BlockTelemetry) -> None:
-        """Shows a block's heads."""
-        self._telemetry = telemetry
+    def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
+        """Takes in blocks, in order, and draws once."""
+        self._blocks.extend(telemetry)
         self._draw()
 
     def clear(self) -> None:
         """A new world: nothing to show yet."""
-        self._telemetry = None
+        self._blocks.clear()
         self.plot.clear_values()
+        self.scale.clear()
         self.set_readout("")
 
     def _draw(self) -> None:
-        telemetry = self._telemetry
-        if telemetry is None:
+        if not self._blocks:
             return
-        heads = {GINI: telemetry.gini, THRESHOLD: telemetry.threshold, DENSITY: telemetry.density}
-        values = heads[self._choice.choice].T
+        field = _FIELDS[self._choice.choice]
+        if self.history.isChecked():
+            layers = [_means(getattr(record, field)) for record in self._blocks]
+            values, left = np.stack(layers, axis=1), self._blocks[0].block - 0.5
+            shown = max(values.shape[1], 24)
+            names = self.tr("block"), self.tr("layer")
+        else:
+            values, left = getattr(self._blocks[-1], field).T, -0.5
+            shown = values.shape[1]
+            names = self.tr("layer"), self.tr("head")
         rows, columns = values.shape
-        self.plot.show_values(np.asarray(values, np.float32), QRectF(-0.5, -0.5, columns, rows), 0.0, 1.0)
-        self.plot.setRange(QRectF(-0.5, -0.5, columns, rows), padding=0)
-        self.plot.set_ticks("bottom", steps(0, columns - 1, 10), self.tr("layer"))
-        self.plot.set_ticks("left", steps(0, rows - 1, 4), self.tr("head"))
-        self._hovered("")
+        self.plot.show_values(np.asarray(values, np.float32), QRectF(left, -0.5, columns, rows), 0.0, 1.0)
+        self.plot.setRange(QRectF(left, -0.5, shown, rows), padding=0)
+        first = round(left + 0.5)
+        self.plot.set_ticks("bottom", steps(first, first + shown - 1, 8), names[0])
+        self.plot.set_ticks("left", steps(0, rows - 1, 4), names[1])
+        known = bool(np.isfinite(values).any())
+        self.scale.show_scale((0.0, 1.0) if known else None)
+        self._hovered(self.plot.reading)
 
-    def _describe(self, head: int, layer: int) -> str:
-        telemetry = self._telemetry
-        if telemetry is None:
-            return ""
-        return self.tr("layer {0} head {1} · Gini {2:.2f} · τ {3:.2f} · {4:.0%}").format(
-            layer,
-            head,
-            telemetry.gini[layer, head],
-            telemetry.threshold[layer, head],
-            telemetry.density[layer, head],
+    def _describe(self, row: int, column: int) -> str:
+        if self.history.isChecked():
+            record = self._blocks[column]
+            gini, tau, density = (
+                float(_means(part)[row]) for part in (record.gini, record.threshold, record.density)
+            )
+            place = self.tr("block {0} layer {1}").format(record.block, row)
+        else:
+            record = self._blocks[-1]
+            gini, tau, density = (
+                float(part[column, row]) for part in (record.gini, record.threshold, record.density)
+            )
+            place = self.tr("layer {0} head {1}").format(column, row)
+        return self.tr("{0} · Gini {1} · τ {2} · density {3}").format(
+            place, _text(gini, ".2f"), _text(tau, ".2f"), _text(density, ".0%")
         )
 
     def _hovered(self, text: str) -> None:
-        telemetry = self._telemetry
-        if not text and telemetry is not None:
+        if not text and self._blocks:
+            newest = self._blocks[-1]
             text = self.tr("Gini {0} · τ {1} · density {2}").format(
-                _mean(telemetry.gini, ".2f"),
-                _mean(telemetry.threshold, ".2f"),
-                _mean(telemetry.density, ".0%"),
+                _text(float(_mean(newest.gini)), ".2f"),
+                _text(float(_mean(newest.threshold)), ".2f"),
+                _text(float(_mean(newest.density)), ".0%"),
             )
         self.set_readout(text)
 
 
-def _mean(values: Array, form: str) -> str:
-    """The mean of the heads that have a value; modes that do not route have none."""
-    known = values[np.isfinite(values)]
-    return format(float(known.mean()), form) if known.size else "–"
+def _means(heads: Array) -> Array:
+    """[layers, heads] -> [layers]; NaN where no head has a value."""
+    known = np.isfinite(heads)
+    count = known.sum(axis=1)
+    sums = np.where(known, heads, 0.0).sum(axis=1)
+    return np.where(count > 0, sums / np.maximum(count, 1), np.nan).astype(np.float32)
+
+
+def _mean(heads: Array) -> np.float32:
+    """Over the heads that have a value; modes that do not route have none."""
+    known = heads[np.isfinite(heads)]
+    return np.float32(known.mean()) if known.size else np.float32(np.nan)
+
+
+def _text(value: float, form: str) -> str:
+    return format(value, form) if np.isfinite(value) else "–"
