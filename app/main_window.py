@@ -16,9 +16,7 @@ from worldattention.app.autosave import Autosave, take_lost
 from worldattention.app.export_dialog import ExportFlow
 from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
-from worldattention.app.panels.memory import MemoryPanel
-from worldattention.app.panels.pages import PagesPanel
-from worldattention.app.panels.sparsity import SparsityPanel
+from worldattention.app.panels.panels import Panels
 from worldattention.app.presenter import Presenter
 from worldattention.app.project_files import Present, ProjectFiles, markers_of, sample_paths
 from worldattention.app.prompt_box import PromptBox, PromptLanguage
@@ -106,16 +104,14 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(centre)
         self.toolbar = MainToolBar(actions, self.settings_bar)
         self.addToolBar(self.toolbar)
-        self.sparsity, self.pages, self.memory = SparsityPanel(), PagesPanel(), MemoryPanel()
-        for panel in (self.sparsity, self.pages, self.memory):
-            self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, panel)
+        self.panels = Panels(self, self.world.thumbnail, self.model.page_span)
         self.timeline = TimelineDock(self.model, actions)
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.timeline)
         self._size_docks()
         self.status = StatusBar()
         self.setStatusBar(self.status)
         menus = fill_menus(self.menuBar(), actions)
-        for dock in (self.sparsity, self.pages, self.memory, self.timeline):
+        for dock in (*self.panels.all, self.timeline):
             menus["View"].addAction(dock.toggleViewAction())
         for path in sample_paths():
             title = path.stem.replace("_", " ").capitalize()
@@ -132,9 +128,7 @@ class MainWindow(QMainWindow):
         self._set_edit_actions()
 
     def _size_docks(self) -> None:
-        panels = [self.sparsity, self.pages, self.memory]
-        self.resizeDocks(panels, [400] * 3, Qt.Orientation.Horizontal)
-        self.resizeDocks(panels, [150, 172, 224], Qt.Orientation.Vertical)
+        self.panels.size()
         self.resizeDocks([self.timeline], [178], Qt.Orientation.Vertical)
 
     def _handlers(self) -> dict[str, Callable[[], object]]:

@@ -15,6 +15,7 @@ from worldattention.app.recalls import arcs_of, foreseen_of, memories_of
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.layout import clock
 from worldattention.app.viewport import Overlay
+from worldattention.core.devices import shared_memory
 from worldattention.core.geometry import FPS
 from worldattention.core.project import ProjectSettings
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
@@ -53,8 +54,8 @@ class Presenter(QObject):
         world.made.connect(self._made)
         world.failed.connect(self._failed)
         world.latency.connect(window.status.show_latency)
-        window.pages.page_pointed.connect(self._point_at_page)
-        window.pages.page_chosen.connect(self._show_page)
+        window.panels.page_pointed.connect(self._point_at_page)
+        window.panels.page_chosen.connect(self._show_page)
         window.prompt_box.memories.pointed.connect(self._point_at_memory)
         world.playback.moved.connect(self._moved)
         world.playback.playing_changed.connect(self._playing_changed)
@@ -80,8 +81,7 @@ class Presenter(QObject):
         window.notifications.clear(ERROR)
         window.prompt_box.show_memories(())
         window.prompt_box.hint()
-        for panel in (window.sparsity, window.pages, window.memory):
-            panel.clear()
+        window.panels.clear()
 
     def accept_settings(self) -> None:
         """The settings that are shown are those that the world runs with."""
@@ -107,6 +107,7 @@ class Presenter(QObject):
         window = self._window
         self._model.geometry = message.geometry
         window.status.show_device(message.device_name, message.backend)
+        window.panels.memory.bars.show_shared(*shared_memory(message.device_name))
         if self._model.timeline.events or self._world.playback.playing:
             self._world.playback.play()
         else:
@@ -157,9 +158,7 @@ class Presenter(QObject):
                 window.prompt_box.show_memories(memories_of(record, self._model))
         newest = records[-1]
         window.viewport.show_overlay(None)
-        window.sparsity.show_block(newest)
-        window.pages.show_blocks(records)
-        window.memory.show_blocks(records)
+        window.panels.show_blocks(records)
         window.status.show_block(newest)
         self._tell_when_slow()
 
@@ -170,9 +169,9 @@ class Presenter(QObject):
         self._told_slow = True
         self._window.notifications.tell(
             self.tr(
-                "This machine makes {0:.1f} of the {1} frames a second, so the picture waits now and then. "
+                "This machine makes the world more slowly than it plays, so the picture waits now and then. "
                 "A lower density is quicker."
-            ).format(fps, FPS),
+            ),
             WARNING,
         )
 
@@ -199,6 +198,7 @@ class Presenter(QObject):
             self._window.viewport.show_frame(self._world.reel.frame(min(position, made - 1)))
         if self._world.playback.playing and not self._world.playback.past:
             self._window.timeline.view.follow()
+        self._window.panels.provenance.show_at(self._model.geometry.block_at_frame(position))
         self._show_chip()
 
     def _playing_changed(self) -> None:

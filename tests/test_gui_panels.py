@@ -10,10 +10,11 @@ from PySide6.QtCore import QPointF
 
 from tests.fakes_window import FakeEngine, Script
 from worldattention.app import theme
+from worldattention.app.panels.heat import rgba
 from worldattention.app.panels.history import COLUMNS, MAX_ROWS, PageHistory, Run
 from worldattention.app.panels.memory import MemoryPanel
 from worldattention.app.panels.pages import PagesPanel
-from worldattention.app.panels.plot import rgba, steps
+from worldattention.app.panels.plot import steps
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.telemetry_file import save_telemetry
 from worldattention.app.upscale import double
@@ -32,7 +33,7 @@ def records():
 def test_every_head_has_its_own_cell(qtbot, records):
     panel = SparsityPanel()
     qtbot.addWidget(panel)
-    panel.show_block(records[0])
+    panel.show_blocks([records[0]])
     for name, values in (("Gini", "gini"), ("Threshold τ", "threshold"), ("Density", "density")):
         panel.choice.choose(name)
         assert np.array_equal(panel.plot.values, getattr(records[0], values).T)
@@ -49,7 +50,7 @@ def test_hovering_reads_the_cell_under_the_mouse(qtbot, records):
     panel.resize(400, 200)
     panel.show()
     qtbot.waitExposed(panel)
-    panel.show_block(records[0])
+    panel.show_blocks([records[0]])
     qtbot.wait(50)
     heard = []
     panel.plot.hovered.connect(heard.append)
@@ -219,7 +220,7 @@ def test_modes_without_routing_show_dashes_not_warnings(qtbot, records):
     panel = SparsityPanel()
     qtbot.addWidget(panel)
     nothing = np.full((8, 6), np.nan, np.float32)
-    panel.show_block(replace(records[0], threshold=nothing, density=nothing))
+    panel.show_blocks([replace(records[0], threshold=nothing, density=nothing)])
     assert panel.readout.endswith("τ – · density –")
     panel.choice.choose("Density")
     assert np.isnan(panel.plot.values).all()

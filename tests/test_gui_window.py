@@ -219,22 +219,22 @@ def test_panels_arcs_and_memories_show_what_happened(window, qtbot):
     one.world.playback.moved.disconnect(one.world._played)  # the worker believes that all is watched
     one.world._worker.played(10_000)
     blocks(qtbot, one, 14)
-    assert one.sparsity.plot.values.shape == (6, 8)
-    assert np.isfinite(one.sparsity.plot.values).all()
-    assert "Gini 0." in one.sparsity.readout
-    assert "density" in one.sparsity.readout
-    assert "3 in the window, score 0." in one.pages.readout
-    assert np.isfinite(one.pages.plot.values).any()
-    assert "L1 device" in one.memory.bars.accessibleDescription()
-    assert "hits" in one.memory.readout
+    assert one.panels.sparsity.plot.values.shape == (6, 8)
+    assert np.isfinite(one.panels.sparsity.plot.values).all()
+    assert "Gini 0." in one.panels.sparsity.readout
+    assert "density" in one.panels.sparsity.readout
+    assert "3 in the window, score 0." in one.panels.pages.readout
+    assert np.isfinite(one.panels.pages.plot.values).any()
+    assert "L1 device" in one.panels.memory.bars.accessibleDescription()
+    assert "hits" in one.panels.memory.readout
     assert one.model.arcs[0].at == 7.5
     assert all(arc.end <= 7.5 for arc in one.model.arcs)
     scores = [memory.score for memory in one.prompt_box.memories.memories]
     assert scores == sorted(scores, reverse=True)
     assert all(memory.picture is not None for memory in one.prompt_box.memories.memories)
     for name in ("Threshold τ", "Density"):
-        one.sparsity.choice.choose(name)
-        assert one.sparsity.plot.values.shape == (6, 8)
+        one.panels.sparsity.choice.choose(name)
+        assert one.panels.sparsity.plot.values.shape == (6, 8)
 
 
 def test_settings_take_effect_at_a_block_and_refusals_go_back(window, qtbot):
@@ -488,7 +488,7 @@ def test_it_fits_a_laptop_and_the_picture_is_the_largest(window, qtbot):
     assert (one.width(), one.height()) == (1280, 800)
     assert one.minimumSizeHint().width() <= 1280
     area = one.viewport.width() * one.viewport.height()
-    others = [one.sparsity, one.pages, one.memory, one.timeline]
+    others = [one.panels.sparsity, one.panels.pages, one.panels.memory, one.timeline]
     assert all(area > other.width() * other.height() for other in others)
     for other in others:
         assert one.rect().contains(other.geometry())
@@ -558,7 +558,7 @@ def test_any_prompt_is_said_shown_and_painted_quickly(window, qtbot, prompt):
 def test_a_machine_that_is_too_slow_is_told_once(window, qtbot):
     one = window(reported_ms=800.0)  # 15 frames a second
     blocks(qtbot, one, 9)
-    told = [text for text in texts(one) if "frames a second" in text]
+    told = [text for text in texts(one) if "more slowly than it plays" in text]
     assert len(told) == 1
     assert "density" in told[0]
 
@@ -585,17 +585,17 @@ def test_a_page_in_the_map_points_at_its_time_and_a_click_goes_there(window, qtb
     one = window()
     blocks(qtbot, one, 8)
     one.world.playback.pause()
-    page = one.pages.history.pages[1]
+    page = one.panels.pages.history.pages[1]
     start, end = one.model.page_span(page)
     assert (start, end) == (page.first_frame / 4, (page.first_frame + page.frames) / 4)
-    at = one.pages.plot.view.mapViewToScene(QPointF(3.0, 1.0))
-    one.pages.plot._mouse_moved(at)
+    at = one.panels.pages.plot.view.mapViewToScene(QPointF(3.0, 1.0))
+    one.panels.pages.plot._mouse_moved(at)
     assert one.model.highlight == (start, end)
-    assert one.pages.readout.startswith("page 1 block 3")
-    view = one.pages.plot.mapFromScene(at)
-    QTest.mouseClick(one.pages.plot.viewport(), Qt.MouseButton.LeftButton, pos=view)
+    assert one.panels.pages.readout.startswith("page 1 block 3")
+    view = one.panels.pages.plot.mapFromScene(at)
+    QTest.mouseClick(one.panels.pages.plot.viewport(), Qt.MouseButton.LeftButton, pos=view)
     assert one.world.playback.position == round(16 * start)
-    one.pages.plot.leaveEvent(QEvent(QEvent.Type.Leave))
+    one.panels.pages.plot.leaveEvent(QEvent(QEvent.Type.Leave))
     assert one.model.highlight is None
 
 

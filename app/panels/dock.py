@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QButtonGroup,
     QDockWidget,
     QHBoxLayout,
@@ -18,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from worldattention.app import icons, theme
 from worldattention.app.texts import plain_label, tip, translate
+from worldattention.core.telemetry import BlockTelemetry
 
 TITLE_HEIGHT = 30
 
@@ -43,13 +46,21 @@ class PanelDock(QDockWidget):
         layout = QVBoxLayout(frame)
         layout.setContentsMargins(12, 0, 12, 8)
         layout.setSpacing(2)
-        layout.addWidget(self._readout)
-        self._readout.hide()
         layout.addWidget(body, 1)
         self.setWidget(frame)
+        self.set_tabbed(False)
+
+    def set_tabbed(self, tabbed: bool) -> None:
+        """A tab says the title already, so the numbers take its place."""
+        bar, frame = self.titleBarWidget(), self.widget()
+        layout = (bar if tabbed else frame).layout()
+        assert isinstance(layout, QBoxLayout)
+        self._title.setVisible(not tabbed)
+        layout.insertWidget(0, self._readout, 100 if tabbed else 0)  # more than the stretch beside it
+        self._readout.setVisible(tabbed or bool(self._readout.text()))
 
     def set_readout(self, text: str) -> None:
-        """The line of live numbers below the title."""
+        """The line of live numbers."""
         self._readout.setVisible(True)
         self._readout.setText(text)
         self._readout.setToolTip(tip(text))
@@ -66,15 +77,25 @@ class PanelDock(QDockWidget):
         layout = QHBoxLayout(bar)
         layout.setContentsMargins(12, 4, 8, 2)
         layout.setSpacing(theme.SPACE)
-        label = QLabel(title)
-        label.setObjectName("title")
-        layout.addWidget(label)
+        self._title = QLabel(title)
+        self._title.setObjectName("title")
+        layout.addWidget(self._title)
         layout.addStretch(1)
         for tool in tools:
             layout.addWidget(tool)
         layout.addStrut(TITLE_HEIGHT - 6)  # the dock asks for the hint, not for the fixed height
         bar.setFixedHeight(TITLE_HEIGHT)
         return bar
+
+
+def take_in(blocks: deque[BlockTelemetry], telemetry: Iterable[BlockTelemetry]) -> None:
+    """Adds blocks to those that a panel remembers; what another branch made after them goes."""
+    for record in telemetry:
+        while blocks and blocks[-1].block >= record.block:
+            blocks.pop()
+        if blocks and blocks[-1].block + 1 != record.block:
+            blocks.clear()
+        blocks.append(record)
 
 
 def flat_button(icon: str, name: str, pixels: int = 16) -> QToolButton:

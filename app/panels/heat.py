@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QLinearGradient, QPainter, QPaintEvent
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QLinearGradient,
+    QPainter,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from worldattention.app import theme
@@ -41,6 +49,8 @@ class HeatPlot(Plot):
     pointed = Signal(int)  # row under the mouse or the cursor, or -1
     row_clicked = Signal(int)
 
+    _shown: tuple[Array, float, float, Mask | None] | None = None
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -48,17 +58,17 @@ class HeatPlot(Plot):
         self.setCursor(Qt.CursorShape.CrossCursor)
         self.image = pg.ImageItem(axisOrder="row-major")
         self.addItem(self.image)
-        self._marked = _outline(theme.RECALL)
-        self._cursor = _outline(theme.TEXT)
+        self._marked, self._cursor = _outline(), _outline()
         for outline in (self._marked, self._cursor):
             self.addItem(outline)
         self.values: Array = np.zeros((0, 0), np.float32)
-        self.rect = QRectF()
+        self.area = QRectF()
         self.cell: tuple[int, int] | None = None  # of the keyboard's cursor
         self._under: tuple[int, int] | None = None  # the mouse, or the cursor
         self.describe: Callable[[int, int], str] = lambda row, column: ""
         self.scene().sigMouseMoved.connect(self._mouse_moved)
         self.scene().sigMouseClicked.connect(self._mouse_clicked)
+        theme.dress(self, self._colour)
 
     def show_values(
         self, values: Array, rect: QRectF, low: float, high: float, there: Mask | None = None
@@ -67,18 +77,28 @@ class HeatPlot(Plot):
 
         `there` tells cells that exist though they have no value.
         """
-        self.values, self.rect = values, rect
+        self.values, self.area = values, rect
         self.show_empty(False)
-        # RGBA made here: one path for NaN, the levels are fixed, nothing is scaled behind our back.
-        self.image.setImage(rgba(values, low, high, there), levels=(0, 255), autoLevels=False)
+        self._shown = values, low, high, there
+        self._draw_image(self._shown)
         self.image.setRect(rect)
         self._draw_cursor()
+
+    def _draw_image(self, shown: tuple[Array, float, float, Mask | None]) -> None:
+        # RGBA made here: one path for NaN, the levels are fixed, nothing is scaled behind our back.
+        self.image.setImage(rgba(*shown), levels=(0, 255), autoLevels=False)
+
+    def _colour(self) -> None:
+        self._marked.setPen(pg.mkPen(theme.RECALL, width=1))
+        self._cursor.setPen(pg.mkPen(theme.TEXT, width=1))
+        if self._shown is not None:
+            self._draw_image(self._shown)
 
     def clear_values(self) -> None:
         """Shows nothing."""
         self.show_empty(True)
         self.values = np.zeros((0, 0), np.float32)
-        self.cell = self._under = None
+        self.cell = self._under = self._shown = None
         self.image.clear()
         self.mark_row(None)
         self._draw_cursor()
@@ -86,7 +106,11 @@ class HeatPlot(Plot):
     @property
     def reading(self) -> str:
         """The cell under mouse or cursor in words; nothing where there is none."""
-        if self._under is None or self._under[0] >= len(self.values) or self._under[1] >= self.values.shape[1]:
+        if (
+            self._under is None
+            or self._under[0] >= len(self.values)
+            or self._under[1] >= self.values.shape[1]
+        ):
             return ""
         return self.describe(*self._under)
 
@@ -143,9 +167,9 @@ class HeatPlot(Plot):
         self._cursor.setData(*_corners(self._cell_rect(row, column, 1)))
 
     def _cell_rect(self, row: int, column: int, columns: int) -> QRectF:
-        height = self.rect.height() / self.values.shape[0]
-        width = self.rect.width() / self.values.shape[1]
-        left, bottom = self.rect.left() + column * width, self.rect.top() + row * height
+        height = self.area.height() / self.values.shape[0]
+        width = self.area.width() / self.values.shape[1]
+        left, bottom = self.area.left() + column * width, self.area.top() + row * height
         return QRectF(left, bottom, columns * width, height)
 
     def _mouse_moved(self, position: Any) -> None:
@@ -260,8 +284,8 @@ def _ink(name: str) -> tuple[int, int, int, int]:
     return colour.red(), colour.green(), colour.blue(), 255
 
 
-def _outline(colour: str) -> pg.PlotCurveItem:
-    item = pg.PlotCurveItem(pen=pg.mkPen(colour, width=1), antialias=False)
+def _outline() -> pg.PlotCurveItem:
+    item = pg.PlotCurveItem(antialias=False)
     item.setZValue(5)
     return item
 

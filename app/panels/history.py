@@ -62,8 +62,12 @@ class PageHistory:
         self.pages: tuple[PageRecord, ...] = ()
 
     def add(self, telemetry: BlockTelemetry) -> None:
-        """Takes in a block."""
+        """Takes in a block; what another branch made after it goes."""
         self.pages = telemetry.pages
+        while self._columns and self._columns[-1].block >= telemetry.block:
+            self._columns.pop()
+        if self._columns and self._columns[-1].block + 1 != telemetry.block:
+            self._columns.clear()
         fresh = telemetry.recall is not None or not self._columns
         if fresh:
             similarity = _Values(page.similarity for page in self.pages)

@@ -19,7 +19,8 @@ from worldattention.app.texts import translate
 from worldattention.core.telemetry import BlockTelemetry, TierUsage
 from worldattention.core.units import format_bytes
 
-ROW_HEIGHT = 28
+ROW_HEIGHT = 26
+TOP_ROW_HEIGHT = 20
 MAX_BLOCKS = 1200
 TRAFFIC_SECONDS = 5.0
 
@@ -33,17 +34,33 @@ class TierBars(QWidget):
         super().__init__(parent)
         self._tiers: tuple[TierUsage, ...] = ()
         self._traffic: dict[str, tuple[float, float]] = {}
+        self._shared = ""
         self.setAccessibleName(self.tr("Memory of each tier"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        return QSize(320, 3 * ROW_HEIGHT)
+        return QSize(320, TOP_ROW_HEIGHT + 3 * ROW_HEIGHT)
 
     def show_tiers(self, tiers: tuple[TierUsage, ...], traffic: dict[str, tuple[float, float]]) -> None:
         """Shows tiers with their (read, written) bytes a second."""
         self._tiers, self._traffic = tiers, traffic
-        self.setAccessibleDescription("; ".join(self.row_text(tier) for tier in tiers))
+        self.setAccessibleDescription("; ".join([self.shared, *(self.row_text(tier) for tier in tiers)]))
         self.update()
+
+    def show_shared(self, multiprocessor_bytes: int, multiprocessors: int) -> None:
+        """L0, the shared memory that the kernels compute in: a figure of the device, which never changes."""
+        if multiprocessors:
+            self._shared = self.tr("{0} × {1} multiprocessors, filled tile by tile").format(
+                format_bytes(multiprocessor_bytes), multiprocessors
+            )
+        else:
+            self._shared = self.tr("none: a CPU has no shared memory for kernels")
+        self.show_tiers(self._tiers, self._traffic)
+
+    @property
+    def shared(self) -> str:
+        """The row of L0 in words."""
+        return self.tr("L0 shared {}").format(self._shared or "–")
 
     def row_text(self, tier: TierUsage) -> str:
         """The row in words."""
@@ -56,12 +73,23 @@ class TierBars(QWidget):
         painter = QPainter(self)
         try:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if self._tiers:
+                self._top_row(painter)
             for index, tier in enumerate(self._tiers):
-                self._row(painter, QRectF(0, index * ROW_HEIGHT, self.width(), ROW_HEIGHT), tier)
+                top = TOP_ROW_HEIGHT + index * ROW_HEIGHT
+                self._row(painter, QRectF(0, top, self.width(), ROW_HEIGHT), tier)
         except Exception:  # an exception that leaves a paint event ends the process
             log.exception("the tiers could not be painted")
         finally:
             painter.end()
+
+    def _top_row(self, painter: QPainter) -> None:
+        line = QRectF(0, 1, self.width(), 16)
+        painter.setFont(theme.font(11, QFont.Weight.DemiBold))
+        painter.setPen(QColor(theme.MUTED))
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self.tr("L0 shared"))
+        painter.setFont(theme.font(11))
+        painter.drawText(line.adjusted(66, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._shared or "–")
 
     def _row(self, painter: QPainter, rect: QRectF, tier: TierUsage) -> None:
         colour = QColor(theme.tier_colour(tier.name) if tier.active else theme.FAINT)
@@ -100,11 +128,16 @@ class MemoryPanel(PanelDock):
         self.plot = Plot()
         self.plot.setAccessibleName(self.tr("Bytes in each tier over time, stacked"))
         self.plot.setMouseEnabled(x=False, y=False)
+        self.plot.set_hint(self.tr("What each tier holds is shown from the first block on."))
         self._curves: dict[str, pg.PlotCurveItem] = {}
         for tier in ("disk", "dram", "device"):  # the whole stack first, so that lower layers cover it
             curve = pg.PlotCurveItem(fillLevel=0)
             self.plot.addItem(curve)
             self._curves[tier] = curve
+        self.quotas = [pg.InfiniteLine(angle=0) for _ in range(3)]
+        for line in self.quotas:
+            line.hide()
+            self.plot.addItem(line)
         theme.dress(self.plot, self._colour_curves)
         body = QWidget()
         layout = QVBoxLayout(body)
@@ -122,10 +155,15 @@ class MemoryPanel(PanelDock):
             colour = theme.tier_colour(tier)
             curve.setPen(pg.mkPen(colour, width=1))
             curve.setBrush(pg.mkBrush(theme.shade(colour)))
+        for line in self.quotas:
+            line.setPen(pg.mkPen(theme.MUTED, width=1, style=Qt.PenStyle.DashLine))
 
     def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
         """Takes in blocks, in order, and draws once."""
         for record in telemetry:
+            while self._blocks and self._blocks[-1] >= record.block:  # another branch made them
+                self._blocks.pop()
+                self._used.pop()
             used = {tier.name: tier.used_bytes for tier in record.tiers}
             self._blocks.append(record.block)
             self._used.append((used.get("device", 0), used.get("dram", 0), used.get("disk", 0)))
@@ -139,6 +177,8 @@ class MemoryPanel(PanelDock):
         self._moments.clear()
         for curve in self._curves.values():
             curve.setData([], [])
+        for line in self.quotas:
+            line.hide()
         self.plot.show_empty(True)
         self.bars.show_tiers((), {})
         self.set_readout("")
@@ -150,7 +190,7 @@ class MemoryPanel(PanelDock):
         stacked = np.cumsum(np.array(self._used, float) / 1e6, axis=1)
         for index, tier in enumerate(("device", "dram", "disk")):
             self._curves[tier].setData(blocks, stacked[:, index])
-        top = max(float(stacked[-1, -1]), 1.0) * 1.15
+        top = self._draw_quotas(record.tiers, max(float(stacked[:, -1].max()), 1.0) * 1.15)
         self.plot.setRange(QRectF(blocks[0], 0, max(24.0, float(blocks[-1] - blocks[0])), top), padding=0)
         last = int(blocks[0] + max(24.0, blocks[-1] - blocks[0]))
         self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), self.tr("block"))
@@ -159,10 +199,22 @@ class MemoryPanel(PanelDock):
         misses = sum(tier.misses for tier in record.tiers)
         total = sum(tier.used_bytes for tier in record.tiers)
         drops = sum(tier.drops for tier in record.tiers)
+        written = sum(tier.written_bytes for tier in record.tiers if tier.name == "disk")
         text = self.tr("{0} · {1} hits · {2} misses").format(format_bytes(total), hits, misses)
         if drops:
             text += self.tr(" · {} dropped").format(drops)
+        text += self.tr(" · {} written to disk this session").format(format_bytes(written))
         self.set_readout(text)
+
+    def _draw_quotas(self, tiers: tuple[TierUsage, ...], top: float) -> float:
+        """Dashed lines at what the tiers may hold together, as far as they are near; returns the plot's top."""
+        limits = np.cumsum([tier.quota_bytes / 1e6 for tier in tiers])
+        near = [float(limit) for limit in limits if limit < 2 * top]
+        for index, line in enumerate(self.quotas):
+            line.setVisible(index < len(near))
+            if index < len(near):
+                line.setValue(near[index])
+        return max([top, *(1.08 * limit for limit in near)])
 
     def _rates(self, tiers: tuple[TierUsage, ...]) -> dict[str, tuple[float, float]]:
         now = time.monotonic()

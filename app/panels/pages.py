@@ -18,7 +18,7 @@ from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
 SCORE = QT_TRANSLATE_NOOP("Segments", "Score")
 SIMILARITY = QT_TRANSLATE_NOOP("Segments", "Similarity")
-LETTERED_PAGES = 9
+LETTER_HEIGHT = 11
 
 
 class PagesPanel(PanelDock):
@@ -32,7 +32,9 @@ class PagesPanel(PanelDock):
         self._choice = Segments(self.tr("Shown per page"), (SCORE, SIMILARITY))
         self.plot = HeatPlot()
         self.plot.setAccessibleName(self.tr("Score of every page at every block"))
-        self.plot.set_hint(self.tr("Each page of the past gets a row here, once eight latent frames are made."))
+        self.plot.set_hint(
+            self.tr("Each page of the past gets a row here, once eight latent frames are made.")
+        )
         self.scale = Scale()
         self._strip = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self._strip)
@@ -135,7 +137,8 @@ class PagesPanel(PanelDock):
         colours[: len(tiers), 0] = [table[tier] for tier in tiers]
         self._strip.setImage(colours, levels=(0, 255), autoLevels=False)
         self._strip.setRect(QRectF(left, -0.5, width, pages))
-        self._letter(tiers if len(tiers) <= LETTERED_PAGES else [], left + width / 2)
+        roomy = self.plot.view.height() >= LETTER_HEIGHT * max(pages, 4)
+        self._letter(tiers if roomy else [], left + width / 2)
 
     def _letter(self, tiers: list[str], x: float) -> None:
         while len(self._letters) < len(tiers):

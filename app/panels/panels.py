@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
 from worldattention.app.panels.dock import PanelDock
 from worldattention.app.panels.memory import MemoryPanel
@@ -13,11 +13,11 @@ from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.panels.stages import StagesPanel
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
-HEIGHTS = (158, 188, 224)
+HEIGHTS = (144, 176, 222)
 
 
 class Panels(QObject):
-    """Three places at the right: sparsity (or time per block), pages (or remembered moments), memory.
+    """Three places at the right: sparsity, pages or remembered moments, memory or time per block.
 
     What one panel points at, all others show; `page_pointed` and `page_chosen` tell the rest of the window.
     """
@@ -32,21 +32,29 @@ class Panels(QObject):
         self.stages, self.provenance = StagesPanel(), ProvenancePanel(thumbnail, span)
         self.all: tuple[PanelDock, ...] = (
             self.sparsity,
-            self.stages,
             self.pages,
             self.provenance,
             self.memory,
+            self.stages,
         )
         for panel in (self.sparsity, self.pages, self.memory):
             window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, panel)
-        window.tabifyDockWidget(self.sparsity, self.stages)
         window.tabifyDockWidget(self.pages, self.provenance)
-        self.sparsity.raise_()
-        self.pages.raise_()
-        for panel in (self.pages, self.provenance):
-            panel.page_pointed.connect(self.highlight)
-            panel.page_pointed.connect(self.page_pointed)
-            panel.page_chosen.connect(self.page_chosen)
+        window.tabifyDockWidget(self.memory, self.stages)
+        for panel in (self.pages, self.memory):
+            panel.raise_()
+        window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(0)
+        self._settle.timeout.connect(self._dress)
+        for panel in self.all:
+            for moved in (panel.visibilityChanged, panel.topLevelChanged, panel.dockLocationChanged):
+                moved.connect(lambda *_: self._settle.start())
+        for source in (self.pages, self.provenance):
+            source.page_pointed.connect(self.highlight)
+            source.page_pointed.connect(self.page_pointed)
+            source.page_chosen.connect(self.page_chosen)
 
     def size(self) -> None:
         """Gives the panels their first sizes."""
@@ -63,6 +71,17 @@ class Panels(QObject):
         """A new world: every panel says what it will show."""
         for panel in (self.sparsity, self.stages, self.pages, self.provenance, self.memory):
             panel.clear()
+
+    def _dress(self) -> None:
+        """Docks that came to share a place, or left one, are dressed for it."""
+        for panel in self.all:
+            panel.set_tabbed(not panel.isFloating() and bool(self._window.tabifiedDockWidgets(panel)))
+        for tabs in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            tabs.setAccessibleName(self.tr("Panels in this place"))
+            tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            tabs.setDrawBase(False)
+            tabs.setExpanding(False)
+            tabs.setElideMode(Qt.TextElideMode.ElideNone)
 
     def highlight(self, page: PageRecord | None) -> None:
         """Shows a page that is pointed at, wherever it stands."""

@@ -68,7 +68,9 @@ class ProvenancePanel(PanelDock):
         self._stack.addWidget(self.list)
         self.fill(body)
         self.setToolTip(
-            self.tr("The pages of the past in the attention window of the block that is shown. Click one to see it.")
+            self.tr(
+                "The pages of the past in the attention window of the block that is shown. Click one to see it."
+            )
         )
         self._recalls: list[Recall] = []
         self._shown: Recall | None = None

@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from worldattention.app.panels.dock import PanelDock, Segments, flat_button
+from worldattention.app.panels.dock import PanelDock, Segments, flat_button, take_in
 from worldattention.app.panels.heat import HeatPlot, Scale
 from worldattention.app.panels.plot import Array, steps
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
@@ -32,7 +32,9 @@ class SparsityPanel(PanelDock):
         self.history.setCheckable(True)
         self.plot = HeatPlot()
         self.plot.setAccessibleName(self.tr("Sparsity of every head"))
-        self.plot.set_hint(self.tr("How selectively each head reads the past is shown from the first block on."))
+        self.plot.set_hint(
+            self.tr("How selectively each head reads the past is shown from the first block on.")
+        )
         self.scale = Scale()
         body = QWidget()
         column = QVBoxLayout(body)
@@ -55,7 +57,7 @@ class SparsityPanel(PanelDock):
 
     def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
         """Takes in blocks, in order, and draws once."""
-        self._blocks.extend(telemetry)
+        take_in(self._blocks, telemetry)
         self._draw()
 
     def clear(self) -> None:

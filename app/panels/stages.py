@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QPainte
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app import theme
-from worldattention.app.panels.dock import PanelDock
+from worldattention.app.panels.dock import PanelDock, take_in
 from worldattention.app.panels.plot import Plot, steps
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.geometry import FPS
@@ -56,7 +56,9 @@ class StagesPanel(PanelDock):
         column.addWidget(self.plot, 1)
         column.addWidget(self.key)
         self.fill(body)
-        self.setToolTip(self.tr("Where the time of a block goes. Bars below the line are made faster than they play."))
+        self.setToolTip(
+            self.tr("Where the time of a block goes. Bars below the line are made faster than they play.")
+        )
         self._blocks: deque[BlockTelemetry] = deque(maxlen=BLOCKS)
 
     @property
@@ -66,7 +68,7 @@ class StagesPanel(PanelDock):
 
     def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
         """Takes in blocks, in order, and draws once."""
-        self._blocks.extend(telemetry)
+        take_in(self._blocks, telemetry)
         self.plot.draw(self.blocks)
         self._read()
 
@@ -111,7 +113,9 @@ class BarPlot(Plot):
         }
         for bar in self.bars.values():
             self.addItem(bar)
-        self._real_time = pg.InfiniteLine(angle=0, pen=pg.mkPen(theme.TEXT, width=1, style=Qt.PenStyle.DashLine))
+        self._real_time = pg.InfiniteLine(
+            angle=0, pen=pg.mkPen(theme.TEXT, width=1, style=Qt.PenStyle.DashLine)
+        )
         self.addItem(self._real_time)
         self._cursor = pg.InfiniteLine(angle=90, pen=pg.mkPen(theme.TEXT, width=1))
         self._cursor.hide()
