@@ -88,12 +88,18 @@ def test_pages_carry_the_last_recalls_scores_and_mark_the_window(qtbot, records)
 def test_the_strip_tells_each_pages_tier(qtbot, records):
     panel = PagesPanel()
     qtbot.addWidget(panel)
-    panel.show_blocks(records[:40])
+    panel.resize(400, 360)
+    panel.show()
+    qtbot.waitExposed(panel)
+    panel.show_blocks(records[:20])
     shown = [letter.toPlainText() for letter in panel._letters if letter.isVisible()]
-    tiers = [theme.TIER_LEVELS[page.tier] for page in records[39].pages]
-    assert shown == (tiers if len(tiers) <= 14 else [])
-    panel.show_blocks(records[40:])
-    assert len({page.tier for page in records[-1].pages}) > 1
+    assert shown == [theme.TIER_LEVELS[page.tier] for page in records[19].pages]
+    panel.resize(400, 150)
+    panel.show_blocks(records[20:])  # too many for letters now: the colours and the key tell
+    assert not any(letter.isVisible() for letter in panel._letters)
+    tiers = {page.tier for page in records[-1].pages}
+    assert len(tiers) > 1
+    assert all(theme.TIER_NAMES[tier] in panel.scale.accessibleName() for tier in tiers)
     assert "L" in panel._describe(0, 5)
 
 

@@ -459,6 +459,7 @@ def test_unsaved_changes_are_asked_for(window, qtbot, tmp_path, monkeypatch, ans
 
 def test_everything_has_a_name_for_screen_readers(window, qtbot):
     one = window()
+    qtbot.wait(1)  # tab bars are made as the docks are laid out
     nameless = [
         (child, child.objectName(), child.parent())
         for child in one.findChildren(QWidget)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
 from worldattention.app.panels.dock import PanelDock
@@ -41,13 +41,14 @@ class Panels(QObject):
             window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, panel)
         window.tabifyDockWidget(self.pages, self.provenance)
         window.tabifyDockWidget(self.memory, self.stages)
-        for panel in (self.pages, self.memory):
-            panel.raise_()
+        self.pages.raise_()
+        self.memory.raise_()
         window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.setInterval(0)
         self._settle.timeout.connect(self._dress)
+        window.installEventFilter(self)
         for panel in self.all:
             for moved in (panel.visibilityChanged, panel.topLevelChanged, panel.dockLocationChanged):
                 moved.connect(lambda *_: self._settle.start())
@@ -71,6 +72,11 @@ class Panels(QObject):
         """A new world: every panel says what it will show."""
         for panel in (self.sparsity, self.stages, self.pages, self.provenance, self.memory):
             panel.clear()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ChildPolished:  # tab bars come and go as docks are moved
+            self._settle.start()
+        return super().eventFilter(watched, event)
 
     def _dress(self) -> None:
         """Docks that came to share a place, or left one, are dressed for it."""

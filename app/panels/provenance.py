@@ -16,7 +16,7 @@ from worldattention.app.texts import translate
 from worldattention.app.timeline.layout import clock
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
-PICTURE = QSize(112, 56)
+PICTURE = QSize(108, 54)
 RECALLS = 500
 """Recalls that are kept, so that the panel can follow the playhead through the past."""
 
@@ -173,7 +173,7 @@ class PageList(QListWidget):
         self.setMovement(QListView.Movement.Static)
         self.setResizeMode(QListView.ResizeMode.Adjust)
         self.setIconSize(PICTURE)
-        self.setGridSize(QSize(PICTURE.width() + 12, PICTURE.height() + 36))
+        self.setGridSize(QSize(PICTURE.width() + 9, PICTURE.height() + 36))
         self.setFont(theme.font(10))
         self.setMouseTracking(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
