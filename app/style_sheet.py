@@ -82,6 +82,14 @@ QDockWidget {{ color: {c.muted}; }}
 QWidget#card {{ background: {c.panel}; border-radius: 8px; }}
 QWidget#dockTitle {{ background: {c.panel}; border-top-left-radius: 8px; border-top-right-radius: 8px; }}
 QWidget#dockBody {{ background: {c.panel}; border-bottom-left-radius: 8px; border-bottom-right-radius: 8px; }}
+QMainWindow > QTabBar {{ background: {c.window}; }}
+QMainWindow > QTabBar::tab {{
+    background: {c.window}; color: {c.muted}; border: 1px solid transparent; padding: 4px 12px; font-size: 12px;
+    border-top-left-radius: 8px; border-top-right-radius: 8px; margin-right: 2px;
+}}
+QMainWindow > QTabBar::tab:selected {{ background: {c.panel}; color: {c.text}; }}
+QMainWindow > QTabBar::tab:hover {{ color: {c.text}; }}
+QMainWindow > QTabBar::tab:focus {{ border: 1px solid {c.accent}; }}
 QLabel#title {{ color: {c.text}; font-size: 12px; font-weight: 600; }}
 QLabel#muted, QLabel[muted="true"] {{ color: {c.muted}; font-size: 11px; }}
 QLabel#fieldName, QLabel#faint {{ color: {c.faint}; font-size: 11px; background: transparent; }}

@@ -99,7 +99,7 @@ def test_the_strip_tells_each_pages_tier(qtbot, records):
     assert not any(letter.isVisible() for letter in panel._letters)
     tiers = {page.tier for page in records[-1].pages}
     assert len(tiers) > 1
-    assert all(theme.TIER_NAMES[tier] in panel.scale.accessibleName() for tier in tiers)
+    assert all(theme.tier_name(tier) in panel.scale.accessibleName() for tier in tiers)
     assert "L" in panel._describe(0, 5)
 
 

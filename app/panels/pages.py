@@ -123,8 +123,8 @@ class PagesPanel(PanelDock):
 
     def _signs(self) -> tuple[tuple[str, str], ...]:
         tiers = {page.tier for page in self.history.pages}
-        told = [tier for tier in theme.TIER_COLOURS if tier in tiers]
-        signs = [(theme.TIER_COLOURS[tier], theme.TIER_NAMES[tier]) for tier in told]
+        told = [tier for tier in theme.TIER_LEVELS if tier in tiers]
+        signs = [(theme.tier_colour(tier), theme.tier_name(tier)) for tier in told]
         if any(page.recalled for page in self.history.pages):
             signs.insert(0, (theme.RECALL, self.tr("in the window")))
         return tuple(signs)

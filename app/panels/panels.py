@@ -37,7 +37,8 @@ class Panels(QObject):
             self.memory,
             self.stages,
         )
-        for panel in (self.sparsity, self.pages, self.memory):
+        places: tuple[PanelDock, ...] = (self.sparsity, self.pages, self.memory)
+        for panel in places:
             window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, panel)
         window.tabifyDockWidget(self.pages, self.provenance)
         window.tabifyDockWidget(self.memory, self.stages)

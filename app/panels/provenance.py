@@ -145,7 +145,7 @@ class ProvenancePanel(PanelDock):
         item.setIcon(QIcon(image))
         item.setData(Qt.ItemDataRole.UserRole, page)
         words = self.tr("page {0}, {1} to {2}, {3}, {4}").format(
-            page.page, clock(start, True), clock(end, True), scores, theme.TIER_NAMES[page.tier]
+            page.page, clock(start, True), clock(end, True), scores, theme.tier_name(page.tier)
         )
         item.setToolTip(words)
         item.setData(Qt.ItemDataRole.AccessibleTextRole, words)

@@ -113,15 +113,18 @@ class BarPlot(Plot):
         }
         for bar in self.bars.values():
             self.addItem(bar)
-        self._real_time = pg.InfiniteLine(
-            angle=0, pen=pg.mkPen(theme.TEXT, width=1, style=Qt.PenStyle.DashLine)
-        )
+        self._real_time = pg.InfiniteLine(angle=0)
         self.addItem(self._real_time)
-        self._cursor = pg.InfiniteLine(angle=90, pen=pg.mkPen(theme.TEXT, width=1))
+        self._cursor = pg.InfiniteLine(angle=90)
         self._cursor.hide()
         self.addItem(self._cursor)
         self._first = self._count = 0
         self.scene().sigMouseMoved.connect(self._mouse_moved)
+        theme.dress(self, self._colour)
+
+    def _colour(self) -> None:
+        self._real_time.setPen(pg.mkPen(theme.TEXT, width=1, style=Qt.PenStyle.DashLine))
+        self._cursor.setPen(pg.mkPen(theme.TEXT, width=1))
 
     def draw(self, blocks: tuple[BlockTelemetry, ...]) -> None:
         """Draws these blocks; none: the hint."""
