@@ -22,7 +22,7 @@ from worldattention.core.hkv.quotas import fit_quotas
 from worldattention.core.hkv.session import default_folder
 from worldattention.core.hkv.store import TieredStore, open_store
 from worldattention.core.loading import model_folder, pick_device, pick_dtype
-from worldattention.core.models.checkpoint import read_json, read_weights
+from worldattention.core.models.checkpoint import class_name, read_json, read_weights
 from worldattention.core.models.text import MINILM_SHA256, check_sha256, minilm_folder
 from worldattention.core.recorder import find_ffmpeg
 from worldattention.core.units import format_bytes
@@ -149,8 +149,9 @@ def _attention_errors(device: torch.device) -> tuple[float, float]:
 def _model(model: str) -> Iterable[Finding]:
     folder = model_folder(model)
     yield Finding("model", model, "ok", f"in {folder}")
-    for part in ("transformer", "autoencoder"):
-        kind = read_json(folder / part / "config.json").get("_class_name", "unnamed class")
+    wan = (folder / "vae").is_dir()
+    for part in ("transformer", "vae", "text_encoder") if wan else ("transformer", "autoencoder"):
+        kind = class_name(read_json(folder / part / "config.json")) or "unnamed class"
         tensors = read_weights(folder / part)
         count = sum(tensor.numel() for tensor in tensors.values())
         size = sum(path.stat().st_size for path in (folder / part).glob("*.safetensors"))

@@ -17,10 +17,19 @@ from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.hsa import HSAParameters
-from worldattention.core.models.checkpoint import cast, fingerprint, load_into, read_json, read_weights
+from worldattention.core.models.checkpoint import (
+    cast,
+    check_class,
+    fingerprint,
+    load_into,
+    read_json,
+    read_weights,
+)
 from worldattention.core.models.text import MiniLMEncoder, TextEncoder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
+from worldattention.core.models.umt5 import UMT5Encoder
 from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder, PocketStreamingDecoder
+from worldattention.core.models.wan_vae import WanStreamingDecoder, load_wan_autoencoder
 from worldattention.core.models.world import WorldModel
 from worldattention.core.pocket.text import PocketTextEncoder
 
@@ -57,11 +66,13 @@ def load_model(
     progress: Progress | None = None,
     text_encoder: TextEncoder | None = None,
 ) -> WorldModel:
-    """The networks of `model`: 'pocket', or a folder of the same layout (transformer/, autoencoder/)."""
+    """The networks of `model`: 'pocket', a folder of its layout, or a diffusers folder of Wan2.1-T2V."""
     report = progress or _silent
     where = pick_device(device)
     dtype = pick_dtype(where)
     folder = model_folder(model)
+    if (folder / "vae").is_dir():
+        return _load_wan(model, folder, where, dtype, report, text_encoder)
     report("transformer", 0.0)
     transformer, hsa, name = load_transformer(folder / "transformer", where, dtype)
     report("autoencoder", 0.3)
@@ -83,11 +94,62 @@ def load_model(
     )
 
 
+def _load_wan(
+    model: str,
+    folder: Path,
+    where: torch.device,
+    dtype: torch.dtype,
+    report: Progress,
+    text_encoder: TextEncoder | None,
+) -> WorldModel:
+    """The networks of a diffusers folder: transformer/, vae/, text_encoder/, tokenizer/."""
+    report("transformer", 0.0)
+    transformer, hsa, name = load_transformer(folder / "transformer", where, dtype)
+    report("autoencoder", 0.6)
+    vae = load_wan_autoencoder(folder / "vae", where, dtype)
+    geometry = wan_geometry(folder)
+    _check_fit(transformer, geometry, folder)
+    _check_hsa(hsa, geometry, folder)
+    report("text encoder", 0.8)
+    return WorldModel(
+        name=model,
+        fingerprint=name,
+        geometry=geometry,
+        transformer=transformer,
+        hsa=hsa,
+        text_encoder=text_encoder or UMT5Encoder(folder, where, dtype),
+        new_decoder=lambda: WanStreamingDecoder(vae, where, dtype),
+        device=where,
+        dtype=dtype,
+    )
+
+
+def wan_geometry(folder: Path) -> Geometry:
+    """480 x 832, or `height` and `width` of the folder's own world.json. Raises UserError for odd sizes."""
+    path = folder / "world.json"
+    size = {"height": 480, "width": 832} | (read_json(path) if path.exists() else {})
+    sides = size["height"], size["width"]
+    if any(not isinstance(side, int) or side < 16 or side % 16 for side in sides):
+        raise UserError(
+            f"{path} must give height and width as multiples of 16, not {sides[0]} and {sides[1]}."
+        )
+    return Geometry(
+        height=sides[0],
+        width=sides[1],
+        latent_channels=16,
+        latent_height=sides[0] // 8,
+        latent_width=sides[1] // 8,
+        first_block_frames=9,
+    )
+
+
 def load_transformer(
     folder: Path, device: torch.device, dtype: torch.dtype
 ) -> tuple[CausalWanTransformer3DModel, tuple[HSAParameters | None, ...], str]:
     """The transformer of a diffusers folder, its HSA parameters a layer (None when it has none), its fingerprint."""
     settings = read_json(folder / "config.json")
+    if settings.get("_class_name") != CausalWanTransformer3DModel.__name__:
+        check_class(folder, settings, "WanTransformer3DModel")
     tensors = read_weights(folder)
     name = fingerprint(tensors)
     try:
@@ -213,6 +275,15 @@ def _check_fit(transformer: CausalWanTransformer3DModel, geometry: Geometry, fol
         raise UserError(
             f"The transformer in {folder} has {transformer.config.in_channels} latent channels, "
             f"its autoencoder {geometry.latent_channels}: use parts of one model."
+        )
+
+
+def _check_hsa(hsa: tuple[HSAParameters | None, ...], geometry: Geometry, folder: Path) -> None:
+    segments = {layer.segment for layer in hsa if layer is not None}
+    if segments - {geometry.frame_tokens}:
+        raise UserError(
+            f"The HSA parameters in {folder} are for {min(segments)} tokens a latent frame, and this size has "
+            f"{geometry.frame_tokens}: give the size that they were made for in world.json."
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ from torch import Tensor, nn
 from worldattention.core.errors import UserError
 
 _LFS_POINTER = b"version https://git-lfs"
+_PICKLES = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
+_PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt")
+_ORIGINAL_NAME = re.compile(r"^(model\.|diffusion_model\.)*blocks\.\d+\.(self_attn|cross_attn)\.")
 _KEEP_FP32 = ("time_embedder", "scale_shift_table", "norm1.", "norm2.", "norm3.")
 
 
@@ -39,7 +44,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     """
     files = sorted(folder.glob("*.safetensors"))
     if not files:
-        raise UserError(f"There are no .safetensors weights in {folder}: check the model folder.")
+        raise UserError(_no_weights(folder))
     tensors: dict[str, Tensor] = {}
     for path in files:
         for name, tensor in _read_file(path).items():
@@ -71,17 +76,43 @@ def load_into(module: nn.Module, tensors: dict[str, Tensor], what: str) -> None:
     shapes = [
         name for name in expected.keys() & tensors.keys() if expected[name].shape != tensors[name].shape
     ]
+    if any(_ORIGINAL_NAME.match(name) for name in unexpected):
+        raise UserError(
+            f"The {what} weights have the names of Wan's original code, not those of diffusers: "
+            "bring them into form with `worldattention convert`."
+        )
     for problem, names in (
         ("lack", missing),
         ("have unknown", unexpected),
         ("have another shape of", shapes),
     ):
         if names:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            raise UserError(
-                f"The {what} weights {problem} {', '.join(names[:3])}{more}: use the matching files."
-            )
+            raise UserError(f"The {what} weights {problem} {grouped(names)}: use the matching files.")
     module.load_state_dict(tensors, strict=True, assign=True)
+
+
+def class_name(settings: dict[str, Any]) -> str | None:
+    """The class that a configuration of diffusers or transformers names."""
+    return settings.get("_class_name") or next(iter(settings.get("architectures") or []), None)
+
+
+def check_class(folder: Path, settings: dict[str, Any], expected: str) -> None:
+    """Raises UserError when a folder's configuration names another class."""
+    found = class_name(settings)
+    if found is not None and found != expected:
+        raise UserError(f"{folder / 'config.json'} describes a '{found}', and {expected} is needed here.")
+
+
+def grouped(names: Sequence[str]) -> str:
+    """Names of weights for a person: those that differ in numbers alone are one group with its size."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(re.sub(r"\.\d+\.", ".*.", name), []).append(name)
+    shown = [
+        members[0] if len(members) == 1 else f"{pattern} ({len(members)} of them)"
+        for pattern, members in list(groups.items())[:3]
+    ]
+    return ", ".join(shown) + (f" and {len(groups) - 3} more" if len(groups) > 3 else "")
 
 
 def cast(module: nn.Module, dtype: torch.dtype, device: torch.device) -> None:
@@ -94,12 +125,28 @@ def cast(module: nn.Module, dtype: torch.dtype, device: torch.device) -> None:
         buffer.data = buffer.data.to(device=device)
 
 
+def _no_weights(folder: Path) -> str:
+    pickles = sorted(path for path in folder.glob("*") if path.suffix in _PICKLE_SUFFIXES)
+    if pickles:
+        return (
+            f"The weight file {pickles[0]} is a PyTorch pickle, and safetensors are expected: "
+            "bring it into form with `worldattention convert`."
+        )
+    return f"There are no .safetensors weights in {folder}: check the model folder."
+
+
 def _read_file(path: Path) -> dict[str, Tensor]:
     try:
         with path.open("rb") as stream:
-            if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
+            start = stream.read(len(_LFS_POINTER))
+            if start == _LFS_POINTER:
                 raise UserError(
                     f"The weight file {path} is only a Git LFS pointer: run 'git lfs pull' to fetch it."
+                )
+            if start.startswith(_PICKLES):
+                raise UserError(
+                    f"The weight file {path} is a PyTorch pickle under another name, and safetensors are expected: "
+                    "bring it into form with `worldattention convert`."
                 )
         with safe_open(path, framework="pt") as stream:
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (no mapping)
