@@ -98,11 +98,11 @@ def test_the_theme_changes_while_the_window_is_open(window, qapp):
     theme.apply_theme(qapp, "light")
     assert corner(window.statusBar()) == LIGHT.window
     assert LIGHT.text == theme.TEXT
-    assert window.memory.plot.backgroundBrush().color().name() == LIGHT.panel
-    pen = window.memory.plot.getAxis("left").textPen()
+    assert window.panels.memory.plot.backgroundBrush().color().name() == LIGHT.panel
+    pen = window.panels.memory.plot.getAxis("left").textPen()
     assert pen.color().name() == LIGHT.muted
     theme.apply_theme(qapp, "dark")
-    assert window.memory.plot.backgroundBrush().color().name() == DARK.panel
+    assert window.panels.memory.plot.backgroundBrush().color().name() == DARK.panel
     assert corner(window.statusBar()) == DARK.window
 
 
