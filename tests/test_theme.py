@@ -1,6 +1,7 @@
 """Dark, light and the desktop's own: legible, live, and nothing keeps the other theme's ink."""
 
 from dataclasses import fields
+from operator import attrgetter
 
 import pytest
 from PySide6.QtCore import QSize, Qt
@@ -117,8 +118,8 @@ def test_no_pixel_of_the_other_theme_stays(window, qapp, qtbot):
     for each in (window, born):
         qtbot.waitUntil(lambda each=each: each.toolbar.rate_text != "", timeout=20000)
         each.prompt_box.edit.clearFocus()
-    for name in ("toolbar", "timeline", "sparsity", "memory", "prompt_box", "viewport"):
-        switched, fresh = getattr(window, name), getattr(born, name)
+    for name in ("toolbar", "timeline", "panels.sparsity", "panels.memory", "prompt_box", "viewport"):
+        switched, fresh = attrgetter(name)(window), attrgetter(name)(born)
         assert switched.size() == fresh.size()
         assert switched.grab().toImage() == fresh.grab().toImage(), name
     born.close()
