@@ -145,8 +145,8 @@ class Director:
             case SetTimeline():
                 self._set_timeline(command)
             case Configure():
-                if self._engine is not None:
-                    self._engine.configure(command.config)
+                if self._session is not None:
+                    self._session.configure(command.config)
                 self._config = command.config
             case SetRunning():
                 self.running = command.running
@@ -221,10 +221,10 @@ class Director:
         session = self._a_session()
         before = session.history.current
         if isinstance(command, Rewind):
-            session.rewind(command.block, command.name, self._cancelled)
+            session.rewind(command.block, command.name)
             self._left[before] = left
         else:
-            session.switch(command.name, self._cancelled)
+            session.switch(command.name)
             self._left[before], left = left, self._left.get(command.name, left)
         self._said.clear()
         self._engine, self._timeline = session.engine, session.timeline

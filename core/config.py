@@ -137,6 +137,11 @@ def with_choices(
     return config
 
 
+def memory_shape(config: EngineConfig) -> tuple[object, ...]:
+    """What cannot change while the memory holds something."""
+    return config.preset, replace(config.cache, retrieval="hkv", recall_every_blocks=0, read_deadline_ms=None)
+
+
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     """Raises UserError when `value` is not one of `choices`."""
     if value not in choices:

@@ -7,48 +7,35 @@ the history, so equal runs give equal frames.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from worldattention.core.config import EngineConfig
+from worldattention.core.config import AttentionConfig, EngineConfig, memory_shape
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
+from worldattention.core.history import BlockRecord, block_record
 from worldattention.core.hkv.retrieval import Retrieval
+from worldattention.core.hkv.session import default_folder
 from worldattention.core.hkv.window import WindowPlan
-from worldattention.core.memory import Recalled, WorldMemory, scoring_layers, slot_table
-from worldattention.core.models.text import TextEncoding
-from worldattention.core.models.transformer import TextKeysValues, TimeEmbedding
-from worldattention.core.models.world import WorldModel
+from worldattention.core.journal import Journal, Moment
+from worldattention.core.memory import Recalled, WorldMemory, scoring_layers
+from worldattention.core.models.world import WorldModel, check_modes
+from worldattention.core.passes import Passes
 from worldattention.core.pocket.prompts import Understood
 from worldattention.core.pocket.text import PocketTextEncoder
 from worldattention.core.preview import RecallPreview
-from worldattention.core.records import PageRecords, recall_record
+from worldattention.core.records import PageRecords, block_telemetry, recall_record
+from worldattention.core.rewind import CODED, LACKING, REBUILT, rebuild, replay_decoder
 from worldattention.core.sampler import block_noise, denoise, shifted_timesteps
+from worldattention.core.spoken import Spoken, SpokenPrompts
 from worldattention.core.stopwatch import Stopwatch
-from worldattention.core.telemetry import (
-    BlockResult,
-    BlockTelemetry,
-    WindowSpan,
-    prompt_hash,
-)
+from worldattention.core.telemetry import BlockResult, BlockTelemetry, prompt_hash
 from worldattention.core.window_attention import Observer, WindowAttention
 from worldattention.kernels import ops
-
-_PROMPTS_KEPT = 16
-
-
-@dataclass(frozen=True, slots=True)
-class _Prompt:
-    """A prompt, ready to be attended to."""
-
-    text: str
-    encoding: TextEncoding
-    keys_values: TextKeysValues
 
 
 @dataclass(slots=True)
@@ -58,15 +45,17 @@ class _Draft:
     attention: WindowAttention
     plan: WindowPlan
     recalled: Recalled
+    replay: BlockRecord | None
+    missed: tuple[int, ...]
+    renewed: bool = False  # pages were chosen in this block
     retrieval: Retrieval | None = None
-    missed: tuple[int, ...] = ()
 
 
 class Engine:
     """A world that is made block by block. Not thread-safe: one thread owns it."""
 
     def __init__(self, model: WorldModel, config: EngineConfig) -> None:
-        _check_modes(model, config)
+        check_modes(model, config)
         self.model = model
         self.config = config
         self.block = 0
@@ -74,13 +63,15 @@ class Engine:
         self._memory = WorldMemory.empty(model, config)
         self._decoder = model.new_decoder()
         self._timesteps = shifted_timesteps(config.sampler)
-        self._times: dict[float, TimeEmbedding] = {}
-        self._prompts: OrderedDict[str, _Prompt] = OrderedDict()
-        self._rotary = slot_table(model, config.cache.budget_frames + model.geometry.block_latents)
+        self._passes = Passes(model)
+        self._prompts = SpokenPrompts(model)
         self._spoken: str | None = None
         self._last_policy = config.cache.retrieval
         self._banked_frames = 0
         self._pages = PageRecords()
+        self._journal = Journal.empty(config.cache.folder or default_folder())
+        self.approximate = False  # whether the past, as it is remembered, is no longer exactly what it was
+        self._notice = ""  # for the next block's record
         self.attention_observer: Observer | None = None  # for measurements of what is really attended to
 
     @property
@@ -110,8 +101,8 @@ class Engine:
         Raises UserError when the model cannot run them, or when the preset or quotas change after the first
         block (those shape the memory itself: reset first).
         """
-        _check_modes(self.model, config)
-        if _memory_shape(config) != _memory_shape(self.config):
+        check_modes(self.model, config)
+        if memory_shape(config) != memory_shape(self.config):
             if self.block:
                 raise UserError(
                     "The preset and the quotas shape the memory: restart the world to change them."
@@ -132,19 +123,74 @@ class Engine:
         self._decoder.reset()
         self.block, self._banked_frames, self._spoken, self._pages = 0, 0, None, PageRecords()
         self._last_policy = self.config.cache.retrieval
+        self._journal, self.approximate = self._journal.fork(0), False
         self.epoch += 1
+
+    @property
+    def records(self) -> Sequence[BlockRecord]:
+        """What every block was made from (do not change the list)."""
+        return self._journal.records
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of ring and window: what a world takes beside its pages."""
+        return self._memory.buffer_bytes
 
     def fork(self, config: EngineConfig | None = None) -> Engine:
         """A second world with the same past, which goes on by itself; pages are shared copy-on-write."""
+        other = self._twin(self._memory.fork(), self.block)
+        other._decoder.set_state(self._decoder.state())
+        other._pages = self._pages.copy()
+        if config is not None:
+            other.configure(config)
+        return other
+
+    def latents(self, block: int) -> Tensor:
+        """[F, C, h, w] fp32 on the CPU, of a block that is made. Raises OSError."""
+        return self._journal.latents(block)
+
+    @torch.inference_mode()
+    def restore_decoder(self) -> None:
+        """Brings the decoder to where the latents end, after `relive`. Raises OSError."""
+        self._decoder.reset()
+        replay_decoder(self._decoder, self._journal, self.block)
+
+    @torch.inference_mode()
+    def fork_at(self, block: int) -> Engine:
+        """A second world that goes on from the start of `block` as this one did, with the settings of then.
+
+        Exact while the pages of the window's frames are kept, else `approximate`. Raises UserError when the
+        block is not made, or the latents cannot be read.
+        """
+        if not 0 <= block <= self.block:
+            raise UserError(f"Block {block} is not made yet: choose one up to {self.block}.")
+        moment = self._moment() if block == self.block else self._journal.moments[block]
+        back = self._memory.rewound(moment.bank, moment.recalled, moment.frames_done)
+        memory, other = back.memory, self._twin(back.memory, block)
+        other.config = memory.config = moment.config
+        other._timesteps = shifted_timesteps(moment.config.sampler)
+        other._spoken, other._last_policy = moment.spoken, moment.last_policy
+        other._banked_frames = moment.banked_frames
+        try:
+            replay_decoder(other._decoder, other._journal, block)
+            if back.missing or not back.exact:
+                rebuild(memory, back.there, back.missing, other._journal, other._clean_pass)
+                other._lost_exactness(REBUILT if back.missing else CODED)
+        except OSError as error:
+            memory.close()
+            raise UserError("The latents of this world cannot be read any more: restart it.") from error
+        memory.complete(moment.bank, self.geometry.block_latents)
+        return other
+
+    def _twin(self, memory: WorldMemory, blocks: int) -> Engine:
+        """Another engine over the same model, with a memory, decoder and journal of its own."""
         other = object.__new__(Engine)
         for name, value in vars(self).items():
             setattr(other, name, value)
-        other._memory = self._memory.fork()
+        other._memory, other.block = memory, blocks
         other._decoder = self.model.new_decoder()
-        other._decoder.set_state(self._decoder.state())
-        other._prompts, other._pages = self._prompts.copy(), self._pages.copy()
-        if config is not None:
-            other.configure(config)
+        other._journal, other._pages = self._journal.fork(blocks), PageRecords()
+        other._prompts = self._prompts.fork()
         return other
 
     def close(self) -> None:
@@ -168,39 +214,57 @@ class Engine:
         self._memory.bank.prefetch(preview.page_ids)
 
     @torch.inference_mode()
-    def step(self, prompt: str, cancel: Callable[[], bool] | None = None) -> BlockResult:
-        """Makes the next block under `prompt`.
+    def step(
+        self, prompt: str, cancel: Callable[[], bool] | None = None, replay: BlockRecord | None = None
+    ) -> BlockResult:
+        """Makes the next block under `prompt`; with `replay`, from the pages which that record names.
 
         `cancel` is asked between denoising steps. Raises Cancelled or UserError; the world is then unchanged.
         """
-        watch = Stopwatch()
+        watch, before = Stopwatch(), self._moment()
         changed = prompt != self._spoken
         with watch("text"):
-            spoken = self._prompt(prompt)
+            spoken = self._prompts.get(prompt)
         with watch("install"):
-            if changed and self.block:
-                self._close_segment()
-            draft = self._open_window(changed)
-        recall = self._recall_due(changed)
-        velocity = self._velocity(draft, spoken, recall, cancel or _never, watch)
+            draft = self._open_window(changed, replay)
+        recall = self._memory.recall_due(self.block, changed, self._last_policy)
+        velocity = self._velocity(draft, spoken, recall, cancel or (lambda: False), watch)
         noise = block_noise(self.config.seed, self.block, self._latent_shape()).to(self.model.device)
         with watch("denoise"):
             latents = denoise(noise, self._timesteps, velocity)
         heads = draft.attention.head_arrays()
         with watch("context"):
-            keys, values = self._context_pass(draft.attention, latents, spoken)
+            keys, values = self._passes.clean(draft.attention, latents, spoken)
         with watch("decode"):
             frames = self._decoder.decode_block(latents[0]).numpy()
         with watch("bank"):
             self._commit(draft, spoken, changed, keys, values)
+            self._journal.add(before, self._record(draft, spoken), latents[0])
         telemetry = self._telemetry(draft, spoken, changed, heads, watch, len(frames))
         self.block += 1
         return BlockResult(frames, telemetry)
 
+    @torch.inference_mode()
+    def relive(self, record: BlockRecord, latents: Tensor) -> None:
+        """Takes the next block from what is known of it, latents [F, C, h, w]: one pass instead of five, no frames.
+
+        With the record's pages there, the world is then bit for bit as if it had made the block. Raises UserError.
+        """
+        self.configure(record.config(self.config))
+        before, changed = self._moment(), record.prompt != self._spoken
+        spoken = self._prompts.get(record.prompt)
+        draft = self._open_window(changed, record)
+        if record.recalled:
+            self._renew(draft, record.pages + record.missed)
+        keys, values = self._passes.clean(draft.attention, latents[None].to(self.model.device), spoken)
+        self._commit(draft, spoken, changed, keys, values)
+        self._journal.add(before, self._record(draft, spoken), latents)
+        self.block += 1
+
     def _velocity(
         self,
         draft: _Draft,
-        spoken: _Prompt,
+        spoken: Spoken,
         recall: bool,
         cancel: Callable[[], bool],
         watch: Stopwatch,
@@ -212,93 +276,65 @@ class Engine:
                 raise Cancelled
             if step == 0 and recall:
                 draft.attention.start_query(scoring_layers(self.model, self.config))
-                self._predict(latents, self._timesteps[0], spoken, draft.attention)
+                self._passes.predict(latents, self._timesteps[0], spoken, draft.attention)
                 with watch("retrieve"):
                     self._recall(draft, spoken)
                 if cancel():
                     raise Cancelled
-            return self._predict(latents, self._timesteps[step], spoken, draft.attention)
+            return self._passes.predict(latents, self._timesteps[step], spoken, draft.attention)
 
         return velocity
 
-    def _predict(
-        self, latents: Tensor, timestep: float, spoken: _Prompt, attention: WindowAttention
-    ) -> Tensor:
-        if timestep not in self._times:
-            times = torch.tensor([[timestep]], device=self.model.device)
-            self._times[timestep] = self.model.transformer.time_embedding(times)
-        return self.model.transformer.predict(latents, self._times[timestep], spoken.keys_values, attention)
-
-    def _context_pass(
-        self, attention: WindowAttention, latents: Tensor, spoken: _Prompt
-    ) -> tuple[Tensor, Tensor]:
-        """Clean, un-rotated keys and values [layers, L, H, D] of the finished block."""
-        attention.start_clean()
-        self._predict(latents, 0.0, spoken, attention)
-        return attention.take_clean()
-
-    def _recall_due(self, changed: bool) -> bool:
-        """At a prompt switch, when the policy was switched after one, and every N blocks if asked for."""
-        cache = self.config.cache
-        if cache.retrieval == "none" or self.block == 0 or not self._memory.bank.pages:
-            return False
-        every = cache.recall_every_blocks
-        switched = cache.retrieval != self._last_policy and self._memory.recalled.switch_frame > 0
-        return changed or switched or (every > 0 and self.block % every == 0)
-
-    def _open_window(self, changed: bool) -> _Draft:
+    def _open_window(self, changed: bool, replay: BlockRecord | None) -> _Draft:
         """The window before any recall of this block. A switch, or policy `none`, lets recalled pages go."""
+        if changed and self.block:
+            self._close_segment()
         recalled = self._memory.recalled
         if self.config.cache.retrieval == "none" or (changed and self.config.cache.authors_layout):
             recalled = Recalled((), self._memory.ring.frames_done if changed else recalled.switch_frame)
-        plan, missed = self._memory.install(recalled)
-        return _Draft(self._attention(plan), plan, recalled, missed=missed)
+        denied = () if replay is None or replay.recalled else replay.missed
+        plan, missed = self._memory.install(recalled, denied)
+        return _Draft(self._attention(plan), plan, recalled, replay, missed)
 
     def _close_segment(self) -> None:
         """The authors bank their window here, at a prompt switch. Made again, a cancelled block does not repeat it."""
         frames = self._memory.ring.frames_done
         if self.config.cache.authors_layout and self._banked_frames < frames and self._spoken is not None:
-            ended = self._prompt(self._spoken)
+            ended = self._prompts.get(self._spoken)
             self._memory.snapshot(ended.encoding.pooled, ended.text, self.block)
             self._banked_frames = frames
 
-    def _recall(self, draft: _Draft, spoken: _Prompt) -> None:
+    def _recall(self, draft: _Draft, spoken: Spoken) -> None:
         """Scores pages with the query just captured and renews the window."""
         query = draft.attention.take_query()
         retrieval = self._memory.retrieve(query, spoken.encoding.pooled, self.block)
-        chosen = tuple(self._memory.bank.page(page) for page in retrieval.chosen)
-        draft.recalled = Recalled(chosen, self._memory.ring.frames_done)
-        draft.plan, draft.missed = self._memory.install(draft.recalled)
-        draft.attention, draft.retrieval = self._attention(draft.plan), retrieval
+        if draft.replay is not None:
+            retrieval = replace(retrieval, chosen=draft.replay.pages + draft.replay.missed)
+        self._renew(draft, retrieval.chosen)
+        draft.retrieval = retrieval
 
-    def _attention(self, plan: WindowPlan) -> WindowAttention:
-        """Attention over the window as `plan` laid it out, the current block in the slots behind it."""
-        tokens = self.geometry.frame_tokens
-        start, end = plan.frames * tokens, (plan.frames + self.geometry.block_latents) * tokens
-        window = self._memory.window
-        rotary = (self._rotary[0][start:end], self._rotary[1][start:end])
-        keys, values = window.keys[:, :, :end], window.values[:, :, :end]
-        return WindowAttention(
-            keys, values, start, rotary, self.model.hsa, self.config.attention, self.attention_observer
-        )
+    def _renew(self, draft: _Draft, chosen: tuple[int, ...]) -> None:
+        """The window with the pages chosen in this block."""
+        pages = tuple(self._memory.bank.pages[page] for page in chosen)
+        draft.recalled, draft.renewed = Recalled(pages, self._memory.ring.frames_done), True
+        denied = () if draft.replay is None else draft.replay.missed
+        draft.plan, draft.missed = self._memory.install(draft.recalled, denied)
+        draft.attention = self._attention(draft.plan)
 
-    def _prompt(self, text: str) -> _Prompt:
-        if text in self._prompts:
-            self._prompts.move_to_end(text)
-            return self._prompts[text]
-        encoding = self.model.text_encoder.encode(text)
-        tokens = encoding.tokens.to(self.model.device)[None]
-        prompt = _Prompt(text, encoding, self.model.transformer.text_keys_values(tokens))
-        self._prompts[text] = prompt
-        if len(self._prompts) > _PROMPTS_KEPT:
-            self._prompts.popitem(last=False)
-        return prompt
+    def _clean_pass(self, plan: WindowPlan, latents: Tensor, record: BlockRecord) -> tuple[Tensor, Tensor]:
+        """Clean keys and values of a past block behind the window that `plan` laid out."""
+        attention = self._attention(plan, record.config(self.config).attention)
+        spoken = self._prompts.get(record.prompt)
+        return self._passes.clean(attention, latents[None].to(self.model.device), spoken)
+
+    def _attention(self, plan: WindowPlan, config: AttentionConfig | None = None) -> WindowAttention:
+        return self._memory.attention(plan, config or self.config.attention, self.attention_observer)
 
     def _latent_shape(self) -> tuple[int, ...]:
         sizes = self.geometry
         return 1, sizes.block_latents, sizes.latent_channels, sizes.latent_height, sizes.latent_width
 
-    def _commit(self, draft: _Draft, spoken: _Prompt, changed: bool, keys: Tensor, values: Tensor) -> None:
+    def _commit(self, draft: _Draft, spoken: Spoken, changed: bool, keys: Tensor, values: Tensor) -> None:
         """The block becomes history. Nothing before this changed the world."""
         memory = self._memory
         memory.ring.append(keys, values)
@@ -310,61 +346,54 @@ class Engine:
             draft.recalled, pages=tuple(page for page in draft.recalled.pages if page.id not in draft.missed)
         )
         self._spoken, self._last_policy = spoken.text, self.config.cache.retrieval
+        if draft.replay is not None and draft.plan.page_ids != draft.replay.pages:
+            self._lost_exactness(LACKING)
+
+    def _lost_exactness(self, notice: str) -> None:
+        if not self.approximate:
+            self.approximate, self._notice = True, notice
+
+    def _moment(self) -> Moment:
+        memory = self._memory
+        return Moment(
+            self.config,
+            memory.ring.frames_done,
+            memory.bank.mark(),
+            memory.recalled,
+            self._spoken,
+            self._last_policy,
+            self._banked_frames,
+        )
+
+    def _record(self, draft: _Draft, spoken: Spoken) -> BlockRecord:
+        return block_record(spoken.text, self.config, draft.plan.page_ids, draft.missed, draft.renewed)
 
     def _telemetry(
         self,
         draft: _Draft,
-        spoken: _Prompt,
+        spoken: Spoken,
         changed: bool,
         heads: dict[str, Any],
         watch: Stopwatch,
         frames: int,
     ) -> BlockTelemetry:
-        config, name = self.config, prompt_hash(spoken.text)
-        current = WindowSpan(
-            "current",
-            self.block * self.geometry.block_latents,
-            self.geometry.block_latents,
-            draft.plan.frames,
-        )
-        return BlockTelemetry(
-            block=self.block,
+        bank, said, self._notice = self._memory.bank, self._notice, ""
+        return block_telemetry(
+            self.block,
+            self.geometry,
+            self.config,
+            spoken.text,
+            draft.plan,
             epoch=self.epoch,
-            first_frame=self.geometry.frames_before_block(self.block),
             frames=frames,
-            prompt=spoken.text,
-            prompt_hash=name,
-            seed=config.seed,
-            preset=config.preset,
-            attention=config.attention.mode,
-            retrieval=config.cache.retrieval,
             steps=len(self._timesteps),
-            asked_density=config.attention.density,
-            window=(*draft.plan.spans, current),
-            pages=self._pages.records(self._memory.bank, set(draft.plan.page_ids), draft.retrieval),
-            tiers=self._memory.bank.usage(),
+            pages=self._pages.records(bank, set(draft.plan.page_ids), draft.retrieval),
+            tiers=bank.usage(),
             stage_ms=watch.milliseconds(),
-            recall=recall_record(self.block, name, draft.retrieval, draft.missed),
+            recall=recall_record(self.block, prompt_hash(spoken.text), draft.retrieval, draft.missed),
             prompt_changed=changed,
-            notices=self._memory.bank.take_notices(),
             backend=self._kernels().backend,
+            notices=bank.take_notices() + ((said,) if said else ()),
+            approximate=self.approximate,
             **heads,
         )
-
-
-def _never() -> bool:
-    return False
-
-
-def _check_modes(model: WorldModel, config: EngineConfig) -> None:
-    """Raises UserError for `hsa` or `linear` on a model without HSA parameters."""
-    if config.attention.mode in ("hsa", "linear") and any(layer is None for layer in model.hsa):
-        raise UserError(
-            f"The model '{model.name}' has no HSA parameters, so attention '{config.attention.mode}' cannot run: "
-            "choose --attention dense or sparse."
-        )
-
-
-def _memory_shape(config: EngineConfig) -> tuple[object, ...]:
-    """What cannot change while the memory holds something."""
-    return config.preset, replace(config.cache, retrieval="hkv", recall_every_blocks=0, read_deadline_ms=None)

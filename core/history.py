@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from worldattention.core.config import EngineConfig, with_choices
+from worldattention.core.config import EngineConfig, SamplerConfig, with_choices
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import Timeline
 
@@ -31,6 +31,7 @@ class BlockRecord:
     retrieval: str = "hkv"
     density: float | None = None
     recall_every_blocks: int = 0
+    timesteps: tuple[float, ...] = SamplerConfig().timesteps
     pages: tuple[int, ...] = ()
     missed: tuple[int, ...] = ()
     recalled: bool = False
@@ -42,12 +43,7 @@ class BlockRecord:
             chosen,
             attention=replace(chosen.attention, density=self.density),
             cache=replace(chosen.cache, recall_every_blocks=self.recall_every_blocks),
-        )
-
-    def same_wish(self, other: BlockRecord) -> bool:
-        """Whether both were asked for in the same way, whatever pages were then found."""
-        return replace(self, pages=(), missed=(), recalled=False) == replace(
-            other, pages=(), missed=(), recalled=False
+            sampler=replace(chosen.sampler, timesteps=self.timesteps),
         )
 
 
@@ -67,6 +63,7 @@ def block_record(
         retrieval=config.cache.retrieval,
         density=config.attention.density,
         recall_every_blocks=config.cache.recall_every_blocks,
+        timesteps=config.sampler.timesteps,
         pages=pages,
         missed=missed,
         recalled=recalled,

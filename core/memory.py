@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from worldattention.core.config import CacheConfig, EngineConfig
-from worldattention.core.hkv.bank import KVBank, Recall
+from worldattention.core.config import AttentionConfig, CacheConfig, EngineConfig, RetrievalPolicy
+from worldattention.core.hkv.bank import BankMark, KVBank, Recall
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.retrieval import Retrieval
 from worldattention.core.hkv.ring import FrameRing
 from worldattention.core.hkv.store import open_store
-from worldattention.core.hkv.window import Window, WindowPlan, kept_frames, plan_window, plan_window_authors
+from worldattention.core.hkv.window import (
+    Window,
+    WindowPlan,
+    kept_frames,
+    plan_window,
+    plan_window_authors,
+    without,
+)
 from worldattention.core.models.world import WorldModel
 from worldattention.core.preview import ChunkPreview, RecallPreview
+from worldattention.core.window_attention import Observer, WindowAttention
 from worldattention.kernels import ops
 from worldattention.kernels.reference.rope import rotary_table, spatial_table
 
@@ -26,6 +35,16 @@ class Recalled:
 
     pages: tuple[PageInfo, ...] = ()
     switch_frame: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """A memory of an earlier moment: the ring's frames that it has, those that it lacks, and whether bits are equal."""
+
+    memory: WorldMemory
+    there: set[int]
+    missing: set[int]
+    exact: bool
 
 
 class WorldMemory:
@@ -58,6 +77,61 @@ class WorldMemory:
         other.recalled = self.recalled
         return other
 
+    def rewound(self, mark: BankMark, recalled: Recalled, frames_done: int) -> Rewound:
+        """The memory as it was after `frames_done` latent frames, pages shared.
+
+        It lacks frames whose page was dropped, or never written (the authors bank only at switches). `complete`
+        must be called once they are there.
+        """
+        cache = self.config.cache
+        window = _new_window(self._model, cache)
+        other = WorldMemory(self._model, self.config, self.bank.fork(mark), self.ring.empty(), window)
+        other.recalled = recalled
+        other.ring.frames_done = frames_done
+        deadline, self.bank.read_deadline_ms = (
+            self.bank.read_deadline_ms,
+            None,
+        )  # what is there shall be found
+        recent = range(max(0, frames_done - cache.budget_frames), frames_done)
+        wanted = {*range(min(cache.sink_frames, frames_done)), *recent}
+        lossy = False
+        found: set[int] = set()
+        if not cache.authors_layout:
+            lossy = self._restore(other.ring, wanted, found)
+        self.bank.read_deadline_ms = deadline
+        return Rewound(other, found, wanted - found, not lossy)
+
+    def complete(self, mark: BankMark, block_frames: int) -> None:
+        """Fills the open page, which holds the newest frames, from the ring: in the parts that blocks gave it."""
+        start, end = mark.open_first, mark.open_first + mark.open_frames
+        edges = sorted({start, end, *range(start - start % block_frames, end, block_frames)})
+        parts = [(first, then) for first, then in itertools.pairwise(edges) if start <= first]
+        self.bank.reopen(mark, (self._frames(first, then - first) for first, then in parts))
+
+    def readable(self, pages: tuple[PageInfo, ...]) -> tuple[PageInfo, ...]:
+        """Those of these pages that can be read; they stay held."""
+        held = self._hold(tuple(page.id for page in pages))
+        return tuple(page for page in pages if page.id in held)
+
+    def plan_block(self, frames_done: int, recalled: Recalled, there: set[int]) -> WindowPlan:
+        """The window of a past block, without the frames that are not `there`; its pages must be readable."""
+        plan = self._plan(recalled, frames_done)
+        return without(plan, lambda span, frame: span.page is not None or frame in there)
+
+    def install_plan(self, plan: WindowPlan) -> None:
+        """Brings the window to a plan of `plan_block`."""
+        self.window.invalidate()
+        self.window.install(plan, self.ring, self._held.pages if self._held is not None else {})
+
+    def recall_due(self, block: int, changed: bool, last_policy: RetrievalPolicy) -> bool:
+        """At a prompt switch, when the policy was switched after one, and every N blocks if asked for."""
+        cache = self.config.cache
+        if cache.retrieval == "none" or block == 0 or not self.bank.pages:
+            return False
+        every = cache.recall_every_blocks
+        switched = cache.retrieval != last_policy and self.recalled.switch_frame > 0
+        return changed or switched or (every > 0 and block % every == 0)
+
     def retrieve(self, query: Tensor, prompt_vector: Tensor, block: int) -> Retrieval:
         """Every score and the choice of pages. query [S, H, D], prompt_vector [E]."""
         self.bank.seed = self.config.seed
@@ -70,13 +144,32 @@ class WorldMemory:
         ranked = self.bank.rank_chunks(prompt_vector, self._excluded(), width)
         return RecallPreview(prompt, tuple(ChunkPreview(*chunk) for chunk in ranked))
 
-    def install(self, recalled: Recalled) -> tuple[WindowPlan, tuple[int, ...]]:
-        """Brings the window to these pages; returns its plan and the ids of pages that could not be read."""
-        held = self._hold(tuple(page.id for page in recalled.pages))
+    def install(self, recalled: Recalled, denied: tuple[int, ...] = ()) -> tuple[WindowPlan, tuple[int, ...]]:
+        """Brings the window to these pages; returns its plan and the ids of pages that could not be read.
+
+        `denied` are taken for such (in a replay, those that were missed then).
+        """
+        held = self._hold(tuple(page.id for page in recalled.pages if page.id not in denied))
         present = tuple(page for page in recalled.pages if page.id in held)
         plan = self._plan(Recalled(present, recalled.switch_frame))
         self.window.install(plan, self.ring, held)
         return plan, tuple(page.id for page in recalled.pages if page not in present)
+
+    def attention(
+        self, plan: WindowPlan, config: AttentionConfig, observer: Observer | None
+    ) -> WindowAttention:
+        """Attention over the window as `plan` laid it out, the current block in the slots behind it."""
+        sizes = self._model.geometry
+        start = plan.frames * sizes.frame_tokens
+        end = start + sizes.block_tokens
+        keys, values = self.window.keys[:, :, :end], self.window.values[:, :, :end]
+        rotary = self.window.current_table(sizes.block_tokens)
+        return WindowAttention(keys, values, start, rotary, self._model.hsa, config, observer)
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of ring and window."""
+        return self.ring.nbytes + self.window.keys.nbytes + self.window.values.nbytes
 
     def snapshot(self, prompt_vector: Tensor, prompt_text: str, block: int) -> None:
         """Banks the whole window, recalled pages included, as one chunk: the authors' way, at a prompt switch."""
@@ -116,6 +209,31 @@ class WorldMemory:
             return ()
         return kept_frames(self.ring.frames_done, cache.sink_frames, cache.min_recent_frames)
 
+    def _restore(self, ring: FrameRing, wanted: set[int], found: set[int]) -> bool:
+        """Copies frames from stored pages and the open one into a ring; whether a codec has changed any."""
+        lossy = False
+
+        def take(data: PageData) -> None:
+            ring.restore(data.info.first_frame, data.keys, data.values)
+            found.update(wanted & set(range(data.info.first_frame, data.info.end_frame)))
+
+        for page in self.bank.pages:
+            if wanted.isdisjoint(range(page.first_frame, page.end_frame)):
+                continue
+            lossy |= self.config.cache.codec != "bf16" and self.bank.tier_of(page.id) != "device"
+            with self.bank.recall([page.id]) as recall:
+                for data in recall.pages.values():
+                    take(data)
+        if (still_open := self.bank.open_page()) is not None:
+            take(still_open)
+        return lossy
+
+    def _frames(self, first_frame: int, frames: int) -> tuple[Tensor, Tensor]:
+        pieces = list(self.ring.pieces(first_frame, frames))
+        return torch.cat([keys for _, keys, _ in pieces], 1), torch.cat(
+            [values for _, _, values in pieces], 1
+        )
+
     def _hold(self, pages: tuple[int, ...]) -> dict[int, PageData]:
         """Pins these pages, then lets the ones held before go: a page in the window stays in its tier."""
         if self._held is None or tuple(self._held.pages) != pages:
@@ -124,8 +242,9 @@ class WorldMemory:
                 before.release()
         return self._held.pages
 
-    def _plan(self, recalled: Recalled) -> WindowPlan:
-        cache, done = self.config.cache, self.ring.frames_done
+    def _plan(self, recalled: Recalled, frames_done: int | None = None) -> WindowPlan:
+        cache = self.config.cache
+        done = self.ring.frames_done if frames_done is None else frames_done
         if cache.authors_layout:
             return plan_window_authors(done, cache.budget_frames, recalled.pages, recalled.switch_frame)
         return plan_window(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import chain
+from typing import Any
 
+from worldattention.core.config import EngineConfig
+from worldattention.core.geometry import Geometry
 from worldattention.core.hkv.bank import KVBank
 from worldattention.core.hkv.retrieval import Retrieval
-from worldattention.core.telemetry import PageRecord, RecallRecord
+from worldattention.core.hkv.window import WindowPlan
+from worldattention.core.telemetry import BlockTelemetry, PageRecord, RecallRecord, WindowSpan, prompt_hash
 
 
 class PageRecords:
@@ -62,8 +66,28 @@ class PageRecords:
         return tuple(last)
 
 
+def block_telemetry(
+    block: int, sizes: Geometry, config: EngineConfig, prompt: str, plan: WindowPlan, **rest: Any
+) -> BlockTelemetry:
+    """The record of a block; `rest` are the fields that nothing else says."""
+    current = WindowSpan("current", block * sizes.block_latents, sizes.block_latents, plan.frames)
+    return BlockTelemetry(
+        block=block,
+        first_frame=sizes.frames_before_block(block),
+        prompt=prompt,
+        prompt_hash=prompt_hash(prompt),
+        seed=config.seed,
+        preset=config.preset,
+        attention=config.attention.mode,
+        retrieval=config.cache.retrieval,
+        asked_density=config.attention.density,
+        window=(*plan.spans, current),
+        **rest,
+    )
+
+
 def recall_record(
-    block: int, prompt_hash: str, retrieval: Retrieval | None, missed: tuple[int, ...]
+    block: int, prompt_name: str, retrieval: Retrieval | None, missed: tuple[int, ...]
 ) -> RecallRecord | None:
     """The record of a block's recall; None where there was none."""
     if retrieval is None:
@@ -71,7 +95,7 @@ def recall_record(
     return RecallRecord(
         block=block,
         policy=retrieval.policy,
-        prompt_hash=prompt_hash,
+        prompt_hash=prompt_name,
         chunk_similarity=tuple(round(float(value), 5) for value in retrieval.similarities),
         candidates=retrieval.candidates,
         scores=tuple(round(float(retrieval.scores[page]), 5) for page in retrieval.candidates),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
-from worldattention.core.errors import Cancelled
-from worldattention.core.history import BlockRecord, History, block_record
+from worldattention.core.history import BlockRecord, History
 from worldattention.core.telemetry import BlockResult
 from worldattention.core.timeline import Timeline, check_prompt
 
@@ -25,7 +25,7 @@ class Session:
         self.engine = engine
         self.timeline = timeline
         self._history = History()
-        self._records: list[BlockRecord] = []  # of the current branch, from block 0 on
+        self._replay: list[BlockRecord] = []  # what comes next as long as nobody wants it otherwise
         self._waiting: dict[str, Engine] = {}
 
     @property
@@ -47,7 +47,7 @@ class Session:
     def history(self) -> History:
         """All branches as they are now."""
         branch = self._history.get(self._history.current)
-        records = tuple(self._records[branch.from_block :])
+        records = tuple(self.engine.records[branch.from_block :])
         return self._history.put(replace(branch, timeline=self.timeline, records=records))
 
     def say(self, prompt: str) -> int:
@@ -61,37 +61,39 @@ class Session:
 
     def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult:
         """Makes the next block. Raises Cancelled or UserError; the block can then be made again."""
-        result = self.engine.step(self.prompt, cancel)
-        record = result.telemetry
-        self._records.append(
-            block_record(
-                record.prompt,
-                self.engine.config,
-                tuple(span.page for span in record.window if span.page is not None),
-                () if record.recall is None else record.recall.missed,
-                record.recall is not None,
-            )
-        )
+        replay = self._next_replay()
+        if replay is not None:
+            self.engine.configure(replay.config(self.engine.config))
+        result = self.engine.step(self.prompt, cancel, replay)
+        del self._replay[:1]
         return result
+
+    def configure(self, config: EngineConfig) -> int:
+        """Settings from the next block on; returns that block's index. Raises UserError."""
+        self._replay.clear()
+        return self.engine.configure(config)
 
     def reset(self) -> None:
         """Back to the first block of the same timeline; all branches are forgotten."""
         self._forget_waiting()
         self.engine.reset()
-        self._history, self._records = History(), []
+        self._history = History()
+        self._replay.clear()
 
-    def rewind(self, block: int, name: str, cancel: Callable[[], bool] | None = None) -> None:
+    def rewind(self, block: int, name: str) -> None:
         """Goes on from the start of `block` as the new branch `name`; the present one waits.
 
-        Raises UserError when that block is not made or the name is taken, Cancelled; nothing is changed then.
+        Until a prompt or a setting is changed, the blocks are those that the present branch has, bit for bit.
+
+        Raises UserError when that block is not made or the name is taken; nothing is changed then.
         """
         after = self.history.fork(name, block)
-        engine = self._remade(self._records[:block], cancel)
+        engine = self.engine.fork_at(block)
+        self._replay = list(self.engine.records[block:]) + self._replay
         self._waiting[self._history.current] = self.engine
         self._history, self.engine = after, engine
-        del self._records[block:]
 
-    def switch(self, name: str, cancel: Callable[[], bool] | None = None) -> None:
+    def switch(self, name: str) -> None:
         """Goes on at the end of another branch. Raises UserError when there is none of that name."""
         history = self.history
         branch = history.get(name)
@@ -100,7 +102,7 @@ class Session:
         self._waiting[history.current], self.engine = self.engine, self._waiting.pop(name)
         self._history = replace(history, current=name)
         self.timeline = branch.timeline
-        self._records = list(history.records(name))
+        self._replay.clear()
 
     def rename(self, name: str, new: str) -> None:
         """Another name for a branch. Raises UserError when it is bad or taken."""
@@ -123,14 +125,8 @@ class Session:
             engine.close()
         self._waiting.clear()
 
-    def _remade(self, records: list[BlockRecord], cancel: Callable[[], bool] | None) -> Engine:
-        """An engine that has made these blocks."""
-        engine = Engine(self.engine.model, self.engine.config)
-        try:
-            for record in records:
-                engine.configure(record.config(engine.config))
-                engine.step(record.prompt, cancel)
-        except Cancelled:
-            engine.close()
-            raise
-        return engine
+    def _next_replay(self) -> BlockRecord | None:
+        """The record of the next block, if it is still wanted as it was; else all that follow are void."""
+        if self._replay and self._replay[0].prompt != self.prompt:
+            self._replay.clear()
+        return self._replay[0] if self._replay else None

@@ -109,6 +109,7 @@ class BlockTelemetry:
     steps: int = 4  # denoising steps
     asked_density: float | None = None  # None: every head chose its own
     backend: str = ""  # what ran the sparse branch
+    approximate: bool = False  # the past that it was made from is no longer exactly what it was
 
     @property
     def fps(self) -> float:

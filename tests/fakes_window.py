@@ -269,13 +269,16 @@ class FakeSession:
         self._states = [self.engine.state()]
         self._waiting.clear()
 
-    def rewind(self, block: int, name: str, cancel: Callable[[], bool] | None = None) -> None:
+    def configure(self, config: EngineConfig) -> int:
+        return self.engine.configure(config)
+
+    def rewind(self, block: int, name: str) -> None:
         after = self.history.fork(name, block)
         self._waiting[self._history.current] = self._states
         self._history, self._states = after, self._states[: block + 1]
         self.engine.set_state(self._states[-1])
 
-    def switch(self, name: str, cancel: Callable[[], bool] | None = None) -> None:
+    def switch(self, name: str) -> None:
         history = self.history
         branch = history.get(name)
         if name != history.current:

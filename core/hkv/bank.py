@@ -1,6 +1,6 @@
 """The bank: every latent frame of a world in exactly one page (or in the open one), and its recall."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
@@ -62,6 +62,19 @@ class _OpenPage:
 
     def fork(self) -> "_OpenPage":
         return _OpenPage(self.buffer.clone(), self.first_frame, self.frames, self.mean.fork())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BankMark:
+    """Where a bank stood between two blocks; with its pages, enough to go back there."""
+
+    pages: int
+    chunks: int
+    chunk: _Chunk | None
+    open_first: int
+    open_frames: int
+    blocks: int
+    frames_done: int
 
 
 class KVBank:
@@ -254,26 +267,57 @@ class KVBank:
         """Plain sentences for the user since the last call."""
         return self._store.take_notices()
 
-    def fork(self) -> "KVBank":
-        """A world that goes on by itself from here; stored pages are shared, only the open one is copied."""
-        other = object.__new__(KVBank)
-        other.shape, other.config, other.seed, other._layers = (
-            self.shape,
-            self.config,
-            self.seed,
-            self._layers,
+    def mark(self) -> BankMark:
+        """Where the bank stands now, for `fork`."""
+        chunk = None if self._chunk is None else replace(self._chunk)
+        return BankMark(
+            len(self.pages),
+            len(self._prompts),
+            chunk,
+            self._open.first_frame,
+            self._open.frames,
+            self._blocks,
+            self.frames_done,
         )
-        other._store = self._store.share()
-        other._prompts, other._index = self._prompts.fork(), self._index.fork()
-        other._handles, other._page_of = list(self._handles), self._page_of.copy()
-        other._there, other._moved, other._followed = self._there.fork(), self._moved.copy(), self._followed
+
+    def fork(self, mark: BankMark | None = None) -> "KVBank":
+        """A world that goes on by itself from here; stored pages are shared, only the open one is copied.
+
+        With `mark` it goes on from there. Its open page is then empty: `reopen` must fill it.
+        """
+        at = self.mark() if mark is None else mark
+        other = object.__new__(KVBank)
+        other.shape, other.config, other.seed = self.shape, self.config, self.seed
+        other._layers, other._store = self._layers, self._store.share()
+        other._prompts, other._index = self._prompts.fork(at.chunks), self._index.fork(at.pages)
+        other._handles = self._handles[: at.pages]
+        other._page_of = {handle: page for page, handle in enumerate(other._handles)}
+        other._there, other._followed = self._there.fork(at.pages), self._followed
+        other._moved = {page for page in self._moved if page < at.pages}
         for handle in other._handles:
             self._store.retain(handle)
-        chunk = self._chunk
-        other._chunk = None if chunk is None else replace(chunk)
-        other._open = self._open.fork()
-        other._blocks, other.frames_done = self._blocks, self.frames_done
+        other._chunk = None if at.chunk is None else replace(at.chunk)
+        if mark is None:
+            other._open = self._open.fork()
+        else:
+            other._open = _OpenPage(torch.zeros_like(self._open.buffer))
+        other._blocks, other.frames_done = at.blocks, at.frames_done
         return other
+
+    def reopen(self, mark: BankMark, parts: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """Fill the open page of a fork from `mark` with its frames' keys and values, as they were appended."""
+        self.frames_done = mark.frames_done - mark.open_frames
+        for keys, values in parts:
+            self._fill(keys, values, self.shape.frames_of(keys, values))
+
+    def open_page(self) -> PageData | None:
+        """The page that is being filled, as it is now (views that later frames change); None while empty."""
+        page = self._open
+        if page.frames == 0:
+            return None
+        tokens = page.frames * self.shape.frame_tokens
+        info = PageInfo(len(self.pages), page.first_frame, page.frames, -1, self._blocks)
+        return PageData(info, page.buffer[0][:, :tokens], page.buffer[1][:, :tokens])
 
     def close(self) -> None:
         """Give the pages back; the last bank of a family closes the tiers."""

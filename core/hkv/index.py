@@ -41,10 +41,11 @@ class Rows:
         self._buffer[self._count].copy_(row)
         self._count += 1
 
-    def fork(self) -> "Rows":
-        """An independent continuation; the buffer is copied by whoever appends first."""
+    def fork(self, count: int | None = None) -> "Rows":
+        """An independent continuation (of the first `count` rows); who appends first copies the buffer."""
         other = object.__new__(Rows)
-        other._buffer, other._count, other._shared = self._buffer, self._count, True
+        other._buffer, other._shared = self._buffer, True
+        other._count = self._count if count is None else count
         self._shared = True
         return other
 
@@ -86,11 +87,11 @@ class PromptIndex:
         self.texts.append(text)
         return len(self.hashes) - 1
 
-    def fork(self) -> "PromptIndex":
-        """An independent continuation."""
+    def fork(self, count: int | None = None) -> "PromptIndex":
+        """An independent continuation (of the first `count` chunks)."""
         other = PromptIndex()
-        other._vectors = None if self._vectors is None else self._vectors.fork()
-        other.hashes, other.texts = list(self.hashes), list(self.texts)
+        other._vectors = None if self._vectors is None else self._vectors.fork(count)
+        other.hashes, other.texts = self.hashes[:count], self.texts[:count]
         return other
 
 
@@ -120,10 +121,11 @@ class PageIndex:
         self._spans.append(torch.tensor([info.first_frame, info.frames, info.chunk_id]))
         self.pages.append(info)
 
-    def fork(self) -> "PageIndex":
-        """An independent continuation."""
+    def fork(self, count: int | None = None) -> "PageIndex":
+        """An independent continuation (of the first `count` pages)."""
         other = object.__new__(PageIndex)
-        other._means, other._spans, other.pages = self._means.fork(), self._spans.fork(), list(self.pages)
+        other._means, other._spans = self._means.fork(count), self._spans.fork(count)
+        other.pages = self.pages[:count]
         return other
 
 

@@ -25,6 +25,11 @@ class FrameRing:
         self._first = torch.zeros((2, *shape.tensor(sink_frames)), dtype=shape.dtype, device=device)
         self.frames_done = 0
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both stores."""
+        return self._ring.nbytes + self._first.nbytes
+
     def append(self, keys: Tensor, values: Tensor) -> None:
         """Add the next frames, `[layers, frames * T, H, D]`."""
         start, size = self.frames_done, self.shape.frame_tokens
@@ -37,10 +42,24 @@ class FrameRing:
                 self._write(self._first, frame, keys[:, source], values[:, source])
         self.frames_done = end
 
+    def restore(self, first_frame: int, keys: Tensor, values: Tensor) -> None:
+        """Put frames of the past back, `[layers, frames * T, H, D]`; `frames_done` is set by the caller."""
+        size, oldest = self.shape.frame_tokens, self.frames_done - self._capacity
+        for offset in range(self.shape.frames_of(keys, values)):
+            frame, source = first_frame + offset, slice(offset * size, (offset + 1) * size)
+            if oldest <= frame < self.frames_done:
+                self._write(self._ring, frame % self._capacity, keys[:, source], values[:, source])
+            if frame < self._sink:
+                self._write(self._first, frame, keys[:, source], values[:, source])
+
     def _write(self, store: Tensor, place: int, keys: Tensor, values: Tensor) -> None:
         part = slice(place * self.shape.frame_tokens, (place + 1) * self.shape.frame_tokens)
         store[0][:, part].copy_(keys)
         store[1][:, part].copy_(values)
+
+    def empty(self) -> "FrameRing":
+        """Another ring of the same sizes, without frames."""
+        return FrameRing(self.shape, self._capacity, self._sink, self._ring.device)
 
     def fork(self) -> "FrameRing":
         """A copy that goes on by itself."""

@@ -5,7 +5,7 @@ run for ever. Keys are stored un-rotated elsewhere and rotated straight to their
 a block and never in a denoising pass (DESIGN 3, "install" and "window").
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,6 +51,16 @@ def _lay_out(parts: Sequence[tuple[str, int, int, int | None]]) -> WindowPlan:
             spans.append(WindowSpan(kind, first_frame, frames, slot, page))
             slot += frames
     return WindowPlan(tuple(spans))
+
+
+def without(plan: WindowPlan, there: Callable[[WindowSpan, int], bool]) -> WindowPlan:
+    """The plan without the frames of which `there(span, frame)` is false; the others move up."""
+    parts: list[tuple[str, int, int, int | None]] = []
+    for span in plan.spans:
+        frames = range(span.first_frame, span.first_frame + span.frames)
+        for first, count in _runs([frame for frame in frames if there(span, frame)], 0, frames.stop):
+            parts.append((span.kind, first, count, span.page))
+    return _lay_out(parts)
 
 
 def plan_window(

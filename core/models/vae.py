@@ -18,7 +18,12 @@ DecoderState = tuple[Tensor, ...]
 
 
 class StreamingDecoder(Protocol):
-    """Decodes one block of latents after the other; its state can be kept and put back (fork, rewind)."""
+    """Decodes one block of latents after the other; its state can be kept and put back (fork, rewind).
+
+    `reach_latents`: so many latents decide the state behind them; decoding those again restores it (DESIGN 4).
+    """
+
+    reach_latents: int
 
     def decode_block(self, latents: Tensor) -> Tensor:
         """latents [F, C, h, w] -> frames [N, H, W, 3] uint8 on the CPU."""
@@ -201,6 +206,8 @@ def decoder_dtype(device: torch.device) -> torch.dtype:
 
 class PocketStreamingDecoder:
     """The pocket decoder, one block at a time. Equal to `PocketAutoencoder.decode` of the whole world."""
+
+    reach_latents = 5  # one for each block with a memory of one latent
 
     def __init__(
         self, autoencoder: PocketAutoencoder, device: torch.device | str, dtype: torch.dtype | None = None

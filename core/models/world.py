@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from worldattention.core.config import EngineConfig
+from worldattention.core.errors import UserError
 from worldattention.core.geometry import Geometry
 from worldattention.core.hsa import HSAParameters
 from worldattention.core.models.text import TextEncoder
@@ -45,3 +47,12 @@ class WorldModel:
     def head_dim(self) -> int:
         """Channels of a head."""
         return int(self.transformer.config.attention_head_dim)
+
+
+def check_modes(model: WorldModel, config: EngineConfig) -> None:
+    """Raises UserError for `hsa` or `linear` on a model without HSA parameters."""
+    if config.attention.mode in ("hsa", "linear") and any(layer is None for layer in model.hsa):
+        raise UserError(
+            f"The model '{model.name}' has no HSA parameters, so attention '{config.attention.mode}' cannot run: "
+            "choose --attention dense or sparse."
+        )
