@@ -32,6 +32,8 @@ class WanAutoencoder(Protocol):
 class WanStreamingDecoder:
     """One world's decoder over shared weights. Equal to `AutoencoderKLWan.decode` of all latents at once."""
 
+    reach_latents = 40  # a latent still changes the output 38 latents later
+
     def __init__(self, vae: WanAutoencoder, device: torch.device, dtype: torch.dtype) -> None:
         self._vae, self._device, self._dtype = vae, device, dtype
         statistics = torch.tensor([vae.config.latents_mean, vae.config.latents_std], device=device)
