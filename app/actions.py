@@ -32,10 +32,13 @@ class Spec:
 SPECS: dict[str, Spec] = {
     "new": Spec(QT_TRANSLATE_NOOP("Actions", "New"), ("Ctrl+N",), "new"),
     "open": Spec(QT_TRANSLATE_NOOP("Actions", "Open …"), ("Ctrl+O",), "open"),
+    "recorded": Spec(QT_TRANSLATE_NOOP("Actions", "Open recorded session …"), ("Ctrl+Shift+O",)),
     "save": Spec(QT_TRANSLATE_NOOP("Actions", "Save"), ("Ctrl+S",), "save"),
     "save_as": Spec(QT_TRANSLATE_NOOP("Actions", "Save as …"), ("Ctrl+Shift+S",)),
-    "export": Spec(QT_TRANSLATE_NOOP("Actions", "Export video …"), ("Ctrl+E",), "export"),
+    "export": Spec(QT_TRANSLATE_NOOP("Actions", "Export …"), ("Ctrl+E",), "export"),
     "telemetry": Spec(QT_TRANSLATE_NOOP("Actions", "Save telemetry …")),
+    "panels": Spec(QT_TRANSLATE_NOOP("Actions", "Save panels as a picture …")),
+    "settings": Spec(QT_TRANSLATE_NOOP("Actions", "Settings …"), ("Ctrl+,",)),
     "quit": Spec(QT_TRANSLATE_NOOP("Actions", "Quit"), ("Ctrl+Q",)),
     "undo": Spec(QT_TRANSLATE_NOOP("Actions", "Undo"), ("Ctrl+Z",), "undo"),
     "redo": Spec(QT_TRANSLATE_NOOP("Actions", "Redo"), ("Ctrl+Shift+Z", "Ctrl+Y"), "redo"),
@@ -73,14 +76,17 @@ SPECS: dict[str, Spec] = {
     "smooth": Spec(QT_TRANSLATE_NOOP("Actions", "Smooth scaling"), (), checkable=True),
     "fullscreen": Spec(QT_TRANSLATE_NOOP("Actions", "Full screen"), ("F11",), checkable=True),
     "reset_layout": Spec(QT_TRANSLATE_NOOP("Actions", "Reset the layout")),
+    "welcome": Spec(QT_TRANSLATE_NOOP("Actions", "Welcome")),
     "keys": Spec(QT_TRANSLATE_NOOP("Actions", "Keys"), ("?", "F1")),
     "about": Spec(QT_TRANSLATE_NOOP("Actions", "About")),
 }
 
+RECENT = QT_TRANSLATE_NOOP("Actions", "Open recent")
 SAMPLES = QT_TRANSLATE_NOOP("Actions", "Samples")
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (QT_TRANSLATE_NOOP("Actions", "File"),
-     ("new", "open", SAMPLES, "-", "save", "save_as", "-", "export", "telemetry", "-", "quit")),
+     ("new", "open", RECENT, SAMPLES, "recorded", "-", "save", "save_as", "-", "export", "telemetry", "panels", "-",
+      "settings", "-", "quit")),
     (QT_TRANSLATE_NOOP("Actions", "Edit"),
      ("undo", "redo", "-", "add", "split", "duplicate", "delete", "-", "marker")),
     (QT_TRANSLATE_NOOP("Actions", "World"),
@@ -88,7 +94,7 @@ MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
       "second_back", "second_forward", "home", "end")),
     (QT_TRANSLATE_NOOP("Actions", "View"),
      ("zoom_in", "zoom_out", "fit", "table", "-", "smooth", "fullscreen", "-")),
-    (QT_TRANSLATE_NOOP("Actions", "Help"), ("keys", "about")),
+    (QT_TRANSLATE_NOOP("Actions", "Help"), ("welcome", "keys", "about")),
 )  # fmt: skip
 
 

@@ -28,6 +28,18 @@ class Recovered:
 
     project: Project
     path: Path | None
+    _copy: Path
+    _lock: QLockFile
+
+    def discard(self) -> None:
+        """Removes the copy: it is not offered again."""
+        try:
+            self._copy.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("a copy of unsaved work cannot be removed: %s", error)
+            with suppress(OSError):  # an unreadable copy is not offered
+                self._copy.write_bytes(b"")
+        self._lock.unlock()
 
 
 class Autosave(QObject):
@@ -50,14 +62,14 @@ class Autosave(QObject):
         self._timer.timeout.connect(self.keep)
         self._timer.start()
 
-    def keep(self) -> None:
-        """Brings the copy up to date."""
+    def keep(self) -> bool:
+        """Brings the copy up to date. False when there are unsaved changes that could not be kept."""
         if not self._files.changed:
             self._drop()
-            return
+            return True
         project = self._files.project
         if project == self._written:
-            return
+            return True
         try:
             path = str(self._files.path.absolute()) if self._files.path is not None else None
             text = json.dumps({"path": path, "project": project_to_json(project)})
@@ -65,8 +77,9 @@ class Autosave(QObject):
                 temporary.write_text(text, encoding="utf-8")
         except (UserError, OSError) as error:
             log.warning("unsaved work is not kept: %s", error)
-        else:
-            self._written = project
+            return False
+        self._written = project
+        return True
 
     def close(self) -> None:
         """The window closes as it should: nothing is left to recover."""
@@ -80,8 +93,11 @@ class Autosave(QObject):
             self._target.unlink(missing_ok=True)
 
 
-def take_lost(folder: Path) -> list[Recovered]:
-    """Copies that programs left which are no longer alive; their files are removed, so none is offered twice."""
+def find_lost(folder: Path) -> list[Recovered]:
+    """Copies that programs left which are no longer alive; unreadable ones are removed.
+
+    Each is locked until it is discarded or this program ends, so that no other window offers it too.
+    """
     lost: list[Recovered] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         lock = QLockFile(f"{path}.lock")
@@ -91,10 +107,10 @@ def take_lost(folder: Path) -> list[Recovered]:
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             origin = Path(record["path"]) if record["path"] else None
-            lost.append(Recovered(project_from_json(record["project"]), origin))
+            lost.append(Recovered(project_from_json(record["project"]), origin, path, lock))
         except (OSError, ValueError, TypeError, KeyError, UserError) as error:
             log.warning("unsaved work cannot be read: %s", error)
-        with suppress(OSError):
-            path.unlink()
-        lock.unlock()
+            with suppress(OSError):
+                path.unlink()
+            lock.unlock()
     return lost

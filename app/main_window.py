@@ -8,21 +8,21 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from worldattention.app import dialogs, icons, window_state
-from worldattention.app.actions import SPECS, fill_menus, make_actions
-from worldattention.app.autosave import Autosave, take_lost
+from worldattention.app.actions import RECENT, SAMPLES, SPECS, fill_menus, make_actions
 from worldattention.app.export_dialog import ExportFlow
+from worldattention.app.library import Library
 from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
 from worldattention.app.panels.panels import Panels
 from worldattention.app.presenter import Presenter
-from worldattention.app.project_files import Present, ProjectFiles, markers_of, sample_paths
+from worldattention.app.project_files import Present, ProjectFiles, markers_of
 from worldattention.app.prompt_box import PromptBox, PromptLanguage
 from worldattention.app.recording import RecordingFlow
+from worldattention.app.replay import ReplayFlow, Source
 from worldattention.app.status import StatusBar
-from worldattention.app.telemetry_file import save_telemetry
 from worldattention.app.timeline.dock import TimelineDock
 from worldattention.app.timeline.layout import clock
 from worldattention.app.timeline.model import TimelineModel
@@ -58,7 +58,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._setup = setup
         self.world_ended = True
-        self.autosave: Autosave | None = None
         self.setWindowIcon(icons.app_icon())
         self.setAcceptDrops(True)
         self.resize(1280, 800)
@@ -67,9 +66,12 @@ class MainWindow(QMainWindow):
         self.settings_bar = SettingsBar(setup.project.settings)
         self.files = ProjectFiles(self, setup.project, setup.path, self._present)
         config = setup.configure(setup.project.settings)
+        source = Source(setup.open_engine, setup.open_session)
         self.world = World(
-            setup.open_engine, setup.open_session, config, self.model.timeline, setup.cache_folder, self
+            source.open_engine, source.open_session, config, self.model.timeline, setup.cache_folder, self
         )
+        self.replay = ReplayFlow(self, source)
+        self.library = Library(self, setup.state_file.parent if setup.state_file is not None else None)
         self._build()
         self.presenter = Presenter(self, setup.language)
         self._connect()
@@ -82,10 +84,7 @@ class MainWindow(QMainWindow):
         """Begins to load the world."""
         self.presenter.show_loading(self.tr("Starting"), 0.0)
         self.world.start()
-        if self._setup.state_file is not None:
-            folder = self._setup.state_file.parent / "unsaved"
-            QTimer.singleShot(0, self, lambda: self._recover(folder))
-            self.autosave = Autosave(folder, self.files)
+        QTimer.singleShot(0, self, self.library.start)
 
     # Building
 
@@ -113,9 +112,7 @@ class MainWindow(QMainWindow):
         menus = fill_menus(self.menuBar(), actions)
         for dock in (*self.panels.all, self.timeline):
             menus["View"].addAction(dock.toggleViewAction())
-        for path in sample_paths():
-            title = path.stem.replace("_", " ").capitalize()
-            menus["Samples"].addAction(title).triggered.connect(lambda _on=False, path=path: self._open(path))
+        self.library.fill(menus[SAMPLES], menus[RECENT])
         menus["View"].addSeparator()
         menus["View"].addAction(actions["reset_layout"])
         for name, spec in SPECS.items():
@@ -138,7 +135,8 @@ class MainWindow(QMainWindow):
             "save": lambda: self.files.save(),
             "save_as": lambda: self.files.save_as(),
             "export": lambda: self.export_flow.ask(),
-            "telemetry": self._save_telemetry,
+            **self.library.handlers(),
+            "settings": lambda: None,
             "quit": self.close,
             "undo": self.model.undo_stack.undo,
             "redo": self.model.undo_stack.redo,
@@ -218,7 +216,8 @@ class MainWindow(QMainWindow):
     def restart(self) -> None:
         """The same timeline in a new world, from the beginning."""
         self.presenter.clear()
-        self.world.restart(self.model.timeline, self._setup.configure(self.settings_bar.settings))
+        config = self._setup.configure(self.settings_bar.settings)
+        self.world.restart(self.model.timeline, config, reload=self.replay.active)
         self.presenter.accept_settings()
         self.presenter.show_loading(self.tr("Starting"), 0.0)
         self.world.playback.play()
@@ -253,27 +252,8 @@ class MainWindow(QMainWindow):
 
     # Projects
 
-    def _open(self, path: Path) -> None:
-        if self.files.confirm():
-            self.files.open(path)
-
     def _present(self) -> Present:
         return Present(self.model.timeline, self.model.markers, self.settings_bar.settings)
-
-    def _save_telemetry(self) -> None:
-        start = str((self.files.path or Path(self.files.name)).with_suffix(".jsonl"))
-        kinds = self.tr("JSON lines (*.jsonl);;Table (*.csv)")
-        chosen, _ = QFileDialog.getSaveFileName(self, self.tr("Save telemetry"), start, kinds)
-        if chosen:
-            try:
-                self.notifications.tell(save_telemetry(Path(chosen), self.world.telemetry))
-            except UserError as error:
-                self.notifications.tell(str(error), ERROR)
-
-    def _recover(self, folder: Path) -> None:
-        for lost in take_lost(folder):
-            if dialogs.ask_recover(self, lost.path.stem if lost.path is not None else lost.project.name):
-                self.files.recover(lost.project, lost.path)
 
     def _project_opened(self) -> None:
         project = self.files.saved
@@ -284,7 +264,8 @@ class MainWindow(QMainWindow):
         self.timeline.view.fit()
         if not project.timeline.events:
             self.world.playback.pause()
-        self.world.restart(project.timeline, self._setup.configure(project.settings), keep_prompts=False)
+        config = self._setup.configure(project.settings)
+        self.world.restart(project.timeline, config, keep_prompts=False, reload=self.replay.take_turn())
         self.refresh_title()
 
     def refresh_title(self) -> None:
@@ -338,16 +319,14 @@ class MainWindow(QMainWindow):
         return super().eventFilter(watched, event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.toLocalFile().endswith(".world") for url in event.mimeData().urls()):
+        if self.library.takes(event.mimeData()) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        for url in event.mimeData().urls():
-            path = Path(url.toLocalFile())
-            if path.suffix == ".world":
-                event.acceptProposedAction()
-                self._open(path)
-                return
+        path = self.library.takes(event.mimeData())
+        if path is not None:
+            event.acceptProposedAction()
+            self.library.open(path)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._setup.state_file is not None:
@@ -355,8 +334,7 @@ class MainWindow(QMainWindow):
                 event.ignore()
                 return
             window_state.save(self, self._setup.state_file)
-        if self.autosave is not None:
-            self.autosave.close()
+        self.library.stop()
         self.presenter.stop()
         self.hide()  # the worker may need a moment to come back
         application = QApplication.instance()

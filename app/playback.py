@@ -32,6 +32,7 @@ class Playback(QObject):
         self._live = 0
         self._running = False
         self._held = False
+        self.free = False  # all is there: a recording has no live frame to stay behind
         self._waiting = False
         self._first = True  # the present frame itself is still to be shown
         self._due = 0.0
@@ -86,6 +87,8 @@ class Playback(QObject):
         if self.playing:
             return
         newest = max(0, self._reel.made - 1)
+        if self.free and self._position >= newest:
+            self._position = self._live = 0
         if self._position > newest:
             self._position = self._live = newest
         before, self._running, self._held = self._running, True, False
@@ -112,7 +115,9 @@ class Playback(QObject):
 
     def hold(self) -> None:
         """What is shown stands still; a running world goes on unseen."""
-        if self.playing:
+        if self.free:
+            self.pause()
+        elif self.playing:
             self._held = True
             self.playing_changed.emit()
             self.moved.emit()
@@ -122,6 +127,8 @@ class Playback(QObject):
         frame = max(0, frame)
         if frame >= self._reel.made:
             self.pause()
+        elif self.free:
+            self._live = frame
         elif frame >= self._live:
             frame = self._live = self._live if self._running else frame
         if frame != self._position:
@@ -140,7 +147,7 @@ class Playback(QObject):
     def back_to_live(self) -> None:
         """Follows the world again; of a paused world the newest frame is shown."""
         self._held, held = False, self._held
-        self._live = self._live if self._running else max(0, self._reel.made - 1)
+        self._live = self._live if self._running and not self.free else max(0, self._reel.made - 1)
         self._position = self._live
         if held:
             self.playing_changed.emit()

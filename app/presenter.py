@@ -156,11 +156,15 @@ class Presenter(QObject):
                 window.notifications.tell(text, WARNING)
             if record.recall is not None:
                 window.prompt_box.show_memories(memories_of(record, self._model))
-        newest = records[-1]
         window.viewport.show_overlay(None)
-        window.panels.show_blocks(records)
-        window.status.show_block(newest)
-        self._tell_when_slow()
+        if not window.replay.active:  # there the panels follow the playhead
+            self.show_blocks(records)
+            self._tell_when_slow()
+
+    def show_blocks(self, records: list[BlockTelemetry]) -> None:
+        """The panels take in blocks, in order, and show the newest."""
+        self._window.panels.show_blocks(records)
+        self._window.status.show_block(records[-1])
 
     def _tell_when_slow(self) -> None:
         fps = self._world.made_fps

@@ -93,7 +93,7 @@ class ProjectFiles(QObject):
     def new(self) -> None:
         """An empty project, after asking."""
         if self.confirm():
-            self._adopt(new_project(), None)
+            self.adopt(new_project(), None)
 
     def open_asking(self) -> None:
         """A project chosen in a dialog, after asking."""
@@ -113,12 +113,12 @@ class ProjectFiles(QObject):
         except UserError as error:
             self.failed.emit(str(error))
             return False
-        self._adopt(project, path)
+        self.adopt(project, path)
         return True
 
     def recover(self, project: Project, path: Path | None) -> None:
         """Unsaved work of `path` as it was: open again, and still unsaved."""
-        self._adopt(project, path)
+        self.adopt(project, path)
         try:
             self.saved = load_project(path) if path is not None else new_project()
         except UserError:
@@ -162,6 +162,7 @@ class ProjectFiles(QObject):
         answer = ask_save(self._window, self.name)
         return answer == "discard" or (answer == "save" and self.save())
 
-    def _adopt(self, project: Project, path: Path | None) -> None:
+    def adopt(self, project: Project, path: Path | None) -> None:
+        """Another project is open, unchanged; without a `path`, saving asks for one."""
         self.saved, self.path = project, path
         self.opened.emit()

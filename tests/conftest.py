@@ -75,3 +75,55 @@ def _process_as_it_was() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
     logging.root.handlers[:] = handlers
     logging.root.setLevel(level)
+
+
+@pytest.fixture
+def make_window(qtbot, qapp, tmp_path, monkeypatch):
+    """Builds windows over a scripted engine; `remember` gives them a folder for what outlives them.
+
+    They run at 100 frames a second, and are closed at the end.
+    """
+    from tests.fakes_window import FakeSession, Script, opener
+    from worldattention.app import playback, theme
+    from worldattention.app.main_window import MainWindow, Setup
+    from worldattention.core.project import Project
+    from worldattention.core.timeline import Event, make_timeline
+
+    monkeypatch.setattr(playback, "FRAME_MS", 10.0)
+    theme.apply(qapp)
+    two = make_timeline(
+        [Event(1, 0, 3, "a red house by the sea"), Event(2, 3, 30, "a green hill in the rain")]
+    )
+    made = []
+
+    def make(timeline=two, start=True, remember=False, path=None, name="Test", setup=None, **script):
+        one_script = Script(**{"step_s": 0.02, "load_s": 0.01, **script})
+        one = MainWindow(
+            Setup(
+                open_engine=opener(one_script),
+                open_session=FakeSession,
+                configure=lambda settings: settings.engine_config(),
+                project=Project(name, timeline=timeline),
+                path=path,
+                cache_folder=tmp_path / "cache",
+                state_file=tmp_path / "config" / "window.ini" if remember else None,
+                **(setup or {}),
+            )
+        )
+        one.script = one_script
+        made.append(one)
+        one.show()
+        qtbot.waitExposed(one)
+        if start:
+            one.start()
+        return one
+
+    yield make
+    for one in made:
+        if one.script.hold is not None:
+            one.script.hold.set()
+        one.files.accept_present()  # no question at the end
+        one.close()
+        assert one.world_ended
+        one.deleteLater()
+    qapp.processEvents()

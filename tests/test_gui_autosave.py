@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from worldattention.app.autosave import Autosave, take_lost
+from worldattention.app.autosave import Autosave, find_lost
 from worldattention.app.project_files import Present, ProjectFiles
 from worldattention.core.project import Project, ProjectSettings, save_project
 from worldattention.core.timeline import Event, Timeline, make_timeline
@@ -33,11 +33,13 @@ def test_work_that_was_lost_is_offered_once(files, tmp_path):
     assert list(folder.glob("*.recovery")) == []  # nothing has changed
     files.events = OWL
     autosave.keep()
-    assert take_lost(folder) == []  # this program is alive
+    assert find_lost(folder) == []  # this program is alive
     crash(autosave)
-    (lost,) = take_lost(folder)
+    (lost,) = find_lost(folder)
     assert (lost.project.timeline, lost.project.name, lost.path) == (OWL, "Night", None)
-    assert take_lost(folder) == []
+    assert find_lost(folder) == []  # it is being offered
+    lost.discard()
+    assert find_lost(folder) == []
     assert list(folder.iterdir()) == []
 
 
@@ -56,7 +58,7 @@ def test_saving_removes_the_copy(files, tmp_path):
     assert files.save_to(tmp_path / "night.world")
     autosave.keep()
     crash(autosave)
-    assert take_lost(tmp_path / "unsaved") == []
+    assert find_lost(tmp_path / "unsaved") == []
 
 
 def test_recovered_work_is_open_and_still_unsaved(files, tmp_path):
@@ -74,7 +76,7 @@ def test_recovered_work_is_open_and_still_unsaved(files, tmp_path):
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"path": 3, "project": "x"}', b"\xff\xfe"])
 def test_a_broken_copy_is_thrown_away_not_offered_for_ever(tmp_path, content):
     (tmp_path / "x.recovery").write_bytes(content)
-    assert take_lost(tmp_path) == []
+    assert find_lost(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -84,4 +86,4 @@ def test_no_place_for_copies_is_no_failure(files, tmp_path):
     files.events = OWL
     autosave.keep()
     autosave.close()
-    assert take_lost(tmp_path / "nowhere") == []
+    assert find_lost(tmp_path / "nowhere") == []

@@ -567,10 +567,10 @@ def test_a_machine_that_is_too_slow_is_told_once(window, qtbot):
 def test_samples_open_from_the_menu(window, qtbot):
     one = window()
     menu = next(menu for menu in one.findChildren(QMenu) if menu.title() == "Samples")
-    action = next(action for action in menu.actions() if action.text() == "Red ball")
+    action = next(action for action in menu.actions() if action.text() == "The red ball returns")
     action.trigger()
     assert len(one.model.timeline.events) == 6
-    assert "red_ball" in one.windowTitle()
+    assert "The red ball returns" in one.windowTitle()
 
 
 def test_undo_says_what_it_undoes(window, qtbot):

@@ -1,0 +1,183 @@
+"""The File menu beside a project's own file: samples, recent projects, recordings, recovery, files dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMimeData, QObject
+from PySide6.QtWidgets import QFileDialog, QMenu
+
+from worldattention.app import dialogs
+from worldattention.app.autosave import Autosave, Recovered, find_lost
+from worldattention.app.notifications import ERROR, WARNING
+from worldattention.app.panels_file import save_panels
+from worldattention.app.project_files import SUFFIX, sample_paths
+from worldattention.app.recent import Recent
+from worldattention.app.telemetry_file import save_telemetry
+from worldattention.app.texts import tip
+from worldattention.app.welcome import Welcome, in_order, sample_title
+from worldattention.core.errors import UserError
+from worldattention.core.project import load_project
+
+if TYPE_CHECKING:
+    from worldattention.app.main_window import MainWindow
+
+RECORDED = (".mp4", ".jsonl")
+
+
+class Library(QObject):
+    """`folder` holds what is remembered between sittings; None: nothing is."""
+
+    def __init__(self, window: MainWindow, folder: Path | None) -> None:
+        super().__init__(window)
+        self._window = window
+        self._folder = folder
+        self.recent = Recent(folder / "recent.json" if folder is not None else None)
+        self.autosave: Autosave | None = None
+        self.welcome: Welcome | None = None
+        window.files.opened.connect(self._remember)
+        window.files.renamed.connect(self._remember)
+        window.world.said.connect(self._begin)
+        window.world.made.connect(self._begin)
+
+    def handlers(self) -> dict[str, Callable[[], object]]:
+        """What the actions of this controller do."""
+        return {
+            "telemetry": self._save_telemetry,
+            "panels": self._save_panels,
+            "recorded": lambda: self._window.replay.ask(),
+            "welcome": self.show_welcome,
+        }
+
+    def fill(self, samples: QMenu, recent: QMenu) -> None:
+        """The sub-menus."""
+        for path in in_order(sample_paths()):
+            action = samples.addAction(sample_title(path))
+            action.triggered.connect(lambda _on=False, path=path: self.open_sample(path))
+        recent.aboutToShow.connect(lambda: self._fill_recent(recent))
+        self._fill_recent(recent)
+
+    def start(self) -> None:
+        """The window is there: unsaved work of a crash is offered, and an empty window says what can be done."""
+        if self._folder is None:
+            return
+        folder = self._folder / "unsaved"
+        self.autosave = Autosave(folder, self._window.files)
+        for lost in find_lost(folder):
+            self._offer(lost)
+        self._remember()
+        if not self._window.model.timeline.events:
+            self.show_welcome()
+
+    def stop(self) -> None:
+        """The window closes as it should."""
+        if self.autosave is not None:
+            self.autosave.close()
+
+    def show_welcome(self) -> None:
+        """Samples and recent projects, over the picture."""
+        self._begin()
+        page = Welcome(self._window.viewport, sample_paths(), self.recent.paths)
+        page.sample_chosen.connect(self.open_sample)
+        page.project_chosen.connect(self.open)
+        page.new_wanted.connect(self._window.actions_by_name["new"].trigger)
+        page.new_wanted.connect(self._begin)
+        page.open_wanted.connect(self._window.actions_by_name["open"].trigger)
+        page.recorded_wanted.connect(self._window.replay.ask)
+        page.show()
+        page.raise_()
+        self.welcome = page
+
+    def open(self, path: Path) -> None:
+        """A project or a recording, after asking about unsaved changes."""
+        if path.suffix.lower() in RECORDED:
+            self._window.replay.open(path)
+        elif self._window.files.confirm():
+            self._window.files.open(path)
+
+    def open_sample(self, path: Path) -> None:
+        """A copy of a sample: saving it asks for a place, and never changes the sample."""
+        files = self._window.files
+        if not files.confirm():
+            return
+        try:
+            files.adopt(replace(load_project(path), name=sample_title(path)), None)
+        except UserError as error:
+            self._window.notifications.tell(str(error), ERROR)
+
+    def takes(self, data: QMimeData) -> Path | None:
+        """The first file of what is dragged that the window can open."""
+        for url in data.urls():
+            path = Path(url.toLocalFile())
+            if path.suffix.lower() in (SUFFIX, *RECORDED):
+                return path
+        return None
+
+    def _begin(self, *_what: object) -> None:
+        if self.welcome is not None:
+            self.welcome.hide()
+            self.welcome.deleteLater()
+            self.welcome = None
+
+    def _remember(self) -> None:
+        path = self._window.files.path
+        if path is not None:
+            self.recent.add(path)
+        if self._window.files.saved.timeline.events:
+            self._begin()
+
+    def _offer(self, lost: Recovered) -> None:
+        """Nothing is thrown away before it is answered, and Discard works even where the copy cannot be removed."""
+        name = lost.path.stem if lost.path is not None else lost.project.name
+        if not dialogs.ask_recover(self._window, name):
+            lost.discard()
+            return
+        if self._window.files.confirm():
+            self._window.files.recover(lost.project, lost.path)
+            assert self.autosave is not None
+            if self.autosave.keep():
+                lost.discard()
+
+    def _fill_recent(self, menu: QMenu) -> None:
+        menu.clear()
+        for path in self.recent.paths:
+            there = path.exists()
+            action = menu.addAction(path.stem if there else self.tr("{} (missing)").format(path.stem))
+            action.setEnabled(there)
+            action.setToolTip(tip(str(path)))
+            action.triggered.connect(lambda _on=False, path=path: self.open(path))
+        menu.setToolTipsVisible(True)
+        menu.setEnabled(bool(self.recent.paths))
+
+    def _save_telemetry(self) -> None:
+        window = self._window
+        start = str((window.files.path or Path(window.files.name)).with_suffix(".jsonl"))
+        kinds = self.tr("JSON lines (*.jsonl);;Table (*.csv)")
+        chosen, kind = QFileDialog.getSaveFileName(window, self.tr("Save telemetry"), start, kinds)
+        if not chosen:
+            return
+        path = Path(chosen)
+        if not path.suffix:
+            path = path.with_suffix(".csv" if "csv" in kind else ".jsonl")
+        self._tell(lambda: save_telemetry(path, window.world.log.records()))
+
+    def _save_panels(self) -> None:
+        window = self._window
+        start = str((window.files.path or Path(window.files.name)).with_suffix("")) + self.tr(" panels.png")
+        chosen, _ = QFileDialog.getSaveFileName(
+            window, self.tr("Save panels"), start, self.tr("Picture (*.png)")
+        )
+        if chosen:
+            path = Path(chosen)
+            self._tell(
+                lambda: save_panels(path if path.suffix else path.with_suffix(".png"), window.panels.all)
+            )
+
+    def _tell(self, act: Callable[[], str]) -> None:
+        try:
+            self._window.notifications.tell(act())
+        except UserError as error:
+            self._window.notifications.tell(str(error), WARNING)

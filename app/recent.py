@@ -1,0 +1,61 @@
+"""Projects that were opened lately, newest first, between sittings. A broken list is an empty one. No Qt in here."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+from worldattention.core.errors import UserError
+from worldattention.core.files import replacing
+
+KEPT = 10
+
+log = logging.getLogger(__name__)
+
+
+class Recent:
+    """Reads and writes a list of paths; with no file, it lives as long as the window."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._paths = self._read()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Newest first; a file may be gone by now."""
+        return tuple(self._paths)
+
+    def add(self, path: Path) -> None:
+        """Puts a path to the front."""
+        path = path.absolute()
+        self._paths = [path, *(old for old in self._paths if old != path)][:KEPT]
+        self._write()
+
+    def clear(self) -> None:
+        """Forgets all."""
+        self._paths = []
+        self._write()
+
+    def _read(self) -> list[Path]:
+        if self._file is None:
+            return []
+        try:
+            entries = json.loads(self._file.read_text(encoding="utf-8"))
+            return [Path(entry) for entry in entries if isinstance(entry, str) and "\0" not in entry][:KEPT]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, TypeError) as error:
+            log.warning("the list of recent projects cannot be read: %s", error)
+            return []
+
+    def _write(self) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(self._file, "the list of recent projects") as temporary:
+                text = json.dumps([str(path) for path in self._paths], ensure_ascii=False)
+                temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
+        except (OSError, UserError) as error:
+            log.warning("the list of recent projects is not kept: %s", error)
