@@ -90,7 +90,7 @@ def make_window(qtbot, qapp, tmp_path, monkeypatch):
     from worldattention.core.timeline import Event, make_timeline
 
     monkeypatch.setattr(playback, "FRAME_MS", 10.0)
-    theme.apply(qapp)
+    theme.apply_theme(qapp, "dark")
     two = make_timeline(
         [Event(1, 0, 3, "a red house by the sea"), Event(2, 3, 30, "a green hill in the rain")]
     )
