@@ -8,13 +8,14 @@ STAMP  := $(VENV)/.made
 SAMPLE := assets/samples/red_ball.world
 MOVIE  := out/red_ball.mp4
 
-.PHONY: help run test check endurance dist clean
+.PHONY: help run test check endurance translations dist clean
 
 help:
 	@echo "make run        open the playground (with no display: render a sample to $(MOVIE))"
 	@echo "make test       run the tests"
 	@echo "make check      run the linter, the formatter's check, the type checker and the layer rule"
 	@echo "make endurance  run the long tests (minutes to an hour)"
+	@echo "make translations  collect the window's texts and compile their translations"
 	@echo "make dist       build the wheel and the source distribution into dist"
 	@echo "make clean      delete .venv, out and everything that was built or cached"
 
@@ -54,6 +55,11 @@ check: $(STAMP)
 
 endurance: $(STAMP)
 	@QT_QPA_PLATFORM=offscreen $(BIN)/pytest -m endurance --timeout 7200
+
+translations: $(STAMP)
+	@$(BIN)/pyside6-lupdate $$(find app -name "*.py" | sort) -no-obsolete -locations none \
+		-target-language ko -ts app/translations/worldattention_ko.ts
+	@$(BIN)/pyside6-lrelease app/translations/worldattention_ko.ts -qm app/translations/worldattention_ko.qm
 
 dist: $(STAMP)
 	$(BIN)/python -m build --no-isolation

@@ -32,8 +32,6 @@ class Colours:
     dram: str
     disk: str
     dropped: str
-    shade: float
-    """Lightness of an area under a curve, as a share of the curve's own."""
 
 
 DARK = Colours(
@@ -58,7 +56,6 @@ DARK = Colours(
     dram="#7fd99a",
     disk="#c49bff",
     dropped="#7b8799",
-    shade=0.53,
 )
 LIGHT = Colours(
     window="#f1f4f8",
@@ -82,7 +79,6 @@ LIGHT = Colours(
     dram="#176a35",
     disk="#7339bd",
     dropped="#66718a",
-    shade=1.7,
 )
 
 

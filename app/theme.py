@@ -167,11 +167,10 @@ def tier_colour(tier: str) -> str:
 
 
 def shade(colour: str) -> QColor:
-    """The fill of an area under a curve of that colour."""
-    lightness = QColor(colour).lightnessF() * colours().shade
-    result = QColor(colour)
-    result.setHslF(result.hslHueF(), result.hslSaturationF(), min(lightness, 0.88))
-    return result
+    """The fill of an area under a curve of that colour: its ink thinned on a panel, yet opaque."""
+    ink, ground = QColor(colour), QColor(colours().panel)
+    pairs = ((ink.red(), ground.red()), (ink.green(), ground.green()), (ink.blue(), ground.blue()))
+    return QColor(*(round(0.42 * above + 0.58 * below) for above, below in pairs))
 
 
 class _Follower(QObject):

@@ -25,8 +25,11 @@ def run_window(
     options: Options,
     screenshot: Path | None = None,
     after_blocks: int | None = None,
+    colours: str | None = None,
+    language: str | None = None,
 ) -> int:
     """Opens the window and stays until it is closed; with `screenshot` until its picture is saved.
+    `colours` and `language` go before what the settings remember.
 
     Raises UserError without a display or with Qt's libraries missing, on a bad project, or when no picture
     could be made.
@@ -43,7 +46,7 @@ def run_window(
             f"The window's toolkit, Qt, cannot be loaded ({error}): `worldattention doctor` says what to "
             f"install; {_RENDER}."
         ) from error
-    return int(window.run(project_path, options, screenshot, after_blocks))
+    return int(window.run(project_path, options, screenshot, after_blocks, colours, language))
 
 
 def check_display() -> None:

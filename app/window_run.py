@@ -17,7 +17,8 @@ from platformdirs import user_cache_path, user_config_path
 from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
-from worldattention.app import icons, theme
+from worldattention.app import icons
+from worldattention.app.appearance import Appearance, remembered, take_on
 from worldattention.app.main_window import PROGRAM, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
 from worldattention.app.notifications import ERROR
@@ -38,7 +39,12 @@ log = logging.getLogger(__name__)
 
 
 def run(
-    project_path: Path | None, options: Options, screenshot: Path | None, after_blocks: int | None
+    project_path: Path | None,
+    options: Options,
+    screenshot: Path | None,
+    after_blocks: int | None,
+    colours: str | None = None,
+    language: str | None = None,
 ) -> int:
     """See `window_entry.run_window`."""
     qInstallMessageHandler(_qt_says)
@@ -46,8 +52,10 @@ def run(
     assert isinstance(app, QApplication)
     app.setApplicationName(PROGRAM)
     app.setWindowIcon(icons.app_icon())
-    theme.apply_theme(app, "dark")
-    window = MainWindow(make_setup(project_path, options, remember=screenshot is None))
+    setup = make_setup(project_path, options, remember=screenshot is None)
+    kept = remembered(setup.state_file)
+    take_on(app, Appearance(colours or kept.theme, language or kept.language))
+    window = MainWindow(setup)
     shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None
     window.show()
     window.start()

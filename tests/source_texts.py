@@ -107,7 +107,9 @@ def marked_texts(path: Path) -> set[tuple[str, str]]:
     def visit(node: ast.AST, owner: str) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Call) and called(child) in WRAPPED:
-                texts = [arg.value for arg in child.args if isinstance(arg, ast.Constant)]
+                texts = [
+                    a.value for a in child.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
+                ]
                 if called(child) == "tr" and len(texts) == 1:
                     found.add((owner, texts[0]))
                 elif called(child) != "tr" and len(texts) == 2:

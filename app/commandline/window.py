@@ -18,6 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--after-blocks", type=positive, default=8, metavar="N", help="blocks before the screenshot"
     )
+    parser.add_argument("--theme", choices=("system", "dark", "light"), help="colours of the window")
+    parser.add_argument("--language", choices=("system", "en", "ko"), help="language of the window")
 
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
@@ -43,7 +45,14 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
                 "install, and `worldattention render` works without it."
             ) from error
         raise
-    return run_window(arguments.project, options, arguments.screenshot, arguments.after_blocks)
+    return run_window(
+        arguments.project,
+        options,
+        arguments.screenshot,
+        arguments.after_blocks,
+        arguments.theme,
+        arguments.language,
+    )
 
 
 def _choose_platform(offscreen_will_do: bool) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from worldattention.app import theme
@@ -82,6 +82,10 @@ class Plot(pg.PlotWidget):
             for index, at in enumerate(positions)
         ]
         self.getAxis(side).setTicks([ticks])
+        if side == "bottom":  # pyqtgraph leaves out a label that does not fit, and some scripts are taller
+            self.getAxis(side).setHeight(
+                max(18, QFontMetrics(theme.font(10)).boundingRect(unit).height() + 6)
+            )
 
 
 def steps(first: int, last: int, most: int) -> list[int]:

@@ -1,0 +1,1129 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="ko">
+<context>
+    <name>About</name>
+    <message>
+        <source>About</source>
+        <translation>정보</translation>
+    </message>
+    <message>
+        <source>A video world that remembers: type prompts, drag events, and watch a video model read its own past.</source>
+        <translation>기억하는 비디오 월드: 프롬프트를 입력하고 이벤트를 끌며, 비디오 모델이 자신의 과거를 읽는 모습을 지켜보세요.</translation>
+    </message>
+</context>
+<context>
+    <name>Actions</name>
+    <message>
+        <source>New</source>
+        <translation>새로 만들기</translation>
+    </message>
+    <message>
+        <source>Open …</source>
+        <translation>열기 …</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>저장</translation>
+    </message>
+    <message>
+        <source>Save as …</source>
+        <translation>다른 이름으로 저장 …</translation>
+    </message>
+    <message>
+        <source>Export video …</source>
+        <translation>비디오 내보내기 …</translation>
+    </message>
+    <message>
+        <source>Save telemetry …</source>
+        <translation>텔레메트리 저장 …</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>끝내기</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>실행 취소</translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>다시 실행</translation>
+    </message>
+    <message>
+        <source>Add event at the playhead</source>
+        <translation>재생 헤드에 이벤트 추가</translation>
+    </message>
+    <message>
+        <source>Split event at the playhead</source>
+        <translation>재생 헤드에서 이벤트 나누기</translation>
+    </message>
+    <message>
+        <source>Add or remove a marker at the playhead</source>
+        <translation>재생 헤드에 마커 추가 또는 제거</translation>
+    </message>
+    <message>
+        <source>Duplicate event</source>
+        <translation>이벤트 복제</translation>
+    </message>
+    <message>
+        <source>Delete event</source>
+        <translation>이벤트 삭제</translation>
+    </message>
+    <message>
+        <source>Play or pause</source>
+        <translation>재생 또는 일시 정지</translation>
+    </message>
+    <message>
+        <source>Record what is made</source>
+        <translation>생성되는 영상 녹화</translation>
+    </message>
+    <message>
+        <source>Restart the world</source>
+        <translation>월드 다시 시작</translation>
+    </message>
+    <message>
+        <source>Back five seconds</source>
+        <translation>5초 뒤로</translation>
+    </message>
+    <message>
+        <source>Forward five seconds</source>
+        <translation>5초 앞으로</translation>
+    </message>
+    <message>
+        <source>Back one frame</source>
+        <translation>한 프레임 뒤로</translation>
+    </message>
+    <message>
+        <source>Forward one frame</source>
+        <translation>한 프레임 앞으로</translation>
+    </message>
+    <message>
+        <source>Back one second</source>
+        <translation>1초 뒤로</translation>
+    </message>
+    <message>
+        <source>Forward one second</source>
+        <translation>1초 앞으로</translation>
+    </message>
+    <message>
+        <source>To the beginning</source>
+        <translation>처음으로</translation>
+    </message>
+    <message>
+        <source>To the newest frame</source>
+        <translation>최신 프레임으로</translation>
+    </message>
+    <message>
+        <source>Type a prompt</source>
+        <translation>프롬프트 입력</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>확대</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>축소</translation>
+    </message>
+    <message>
+        <source>Fit the timeline</source>
+        <translation>타임라인 전체 보기</translation>
+    </message>
+    <message>
+        <source>Events as a table</source>
+        <translation>이벤트를 표로 보기</translation>
+    </message>
+    <message>
+        <source>Smooth scaling</source>
+        <translation>부드러운 확대</translation>
+    </message>
+    <message>
+        <source>Full screen</source>
+        <translation>전체 화면</translation>
+    </message>
+    <message>
+        <source>Reset the layout</source>
+        <translation>배치 초기화</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>단축키</translation>
+    </message>
+    <message>
+        <source>About</source>
+        <translation>정보</translation>
+    </message>
+    <message>
+        <source>Samples</source>
+        <translation>예제</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>파일</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>편집</translation>
+    </message>
+    <message>
+        <source>World</source>
+        <translation>월드</translation>
+    </message>
+    <message>
+        <source>View</source>
+        <translation>보기</translation>
+    </message>
+    <message>
+        <source>Help</source>
+        <translation>도움말</translation>
+    </message>
+</context>
+<context>
+    <name>Dialogs</name>
+    <message>
+        <source>Unsaved changes</source>
+        <translation>저장하지 않은 변경 사항</translation>
+    </message>
+    <message>
+        <source>Save the changes to “{}”?</source>
+        <translation>“{}”의 변경 사항을 저장할까요?</translation>
+    </message>
+    <message>
+        <source>Unsaved work</source>
+        <translation>저장하지 않은 작업</translation>
+    </message>
+    <message>
+        <source>“{}” was not closed properly.</source>
+        <translation>“{}”이(가) 정상적으로 닫히지 않았습니다.</translation>
+    </message>
+    <message>
+        <source>Its unsaved changes were kept.</source>
+        <translation>저장하지 않은 변경 사항이 보관되어 있습니다.</translation>
+    </message>
+    <message>
+        <source>Recover</source>
+        <translation>복구</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>버리기</translation>
+    </message>
+    <message>
+        <source>Export video</source>
+        <translation>비디오 내보내기</translation>
+    </message>
+    <message>
+        <source>How much of the world?</source>
+        <translation>월드를 얼마나 내보낼까요?</translation>
+    </message>
+    <message>
+        <source>The part that is not made yet is made first; that takes as long as it takes.</source>
+        <translation>아직 생성되지 않은 부분을 먼저 생성하므로 그만큼 시간이 걸립니다.</translation>
+    </message>
+    <message>
+        <source>Whole timeline ({})</source>
+        <translation>타임라인 전체 ({})</translation>
+    </message>
+    <message>
+        <source>What is made ({})</source>
+        <translation>생성된 부분 ({})</translation>
+    </message>
+</context>
+<context>
+    <name>EventTable</name>
+    <message>
+        <source>Start (s)</source>
+        <translation>시작 (초)</translation>
+    </message>
+    <message>
+        <source>End (s)</source>
+        <translation>끝 (초)</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>상태</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>프롬프트</translation>
+    </message>
+    <message>
+        <source>Change time</source>
+        <translation>시간 변경</translation>
+    </message>
+    <message>
+        <source>made</source>
+        <translation>생성됨</translation>
+    </message>
+    <message>
+        <source>playing</source>
+        <translation>재생 중</translation>
+    </message>
+    <message>
+        <source>to come</source>
+        <translation>예정</translation>
+    </message>
+</context>
+<context>
+    <name>EventTableView</name>
+    <message>
+        <source>Events as a table</source>
+        <translation>이벤트를 표로 보기</translation>
+    </message>
+    <message>
+        <source>New event</source>
+        <translation>새 이벤트</translation>
+    </message>
+</context>
+<context>
+    <name>ExportDialog</name>
+    <message>
+        <source>Export video</source>
+        <translation>비디오 내보내기</translation>
+    </message>
+    <message>
+        <source>Export progress</source>
+        <translation>내보내기 진행률</translation>
+    </message>
+    <message>
+        <source>Writing {}</source>
+        <translation>{} 쓰는 중</translation>
+    </message>
+    <message>
+        <source>{0:.1f} of {1:.1f} s</source>
+        <translation>{1:.1f}초 중 {0:.1f}초</translation>
+    </message>
+</context>
+<context>
+    <name>ExportFlow</name>
+    <message>
+        <source>Export video</source>
+        <translation>비디오 내보내기</translation>
+    </message>
+    <message>
+        <source>MP4 video (*.mp4)</source>
+        <translation>MP4 비디오 (*.mp4)</translation>
+    </message>
+    <message>
+        <source>The export was cancelled; nothing was written.</source>
+        <translation>내보내기를 취소했습니다. 아무것도 기록되지 않았습니다.</translation>
+    </message>
+    <message>
+        <source>Exported {0:.1f} s to {1}.</source>
+        <translation>{0:.1f}초를 {1}에 내보냈습니다.</translation>
+    </message>
+</context>
+<context>
+    <name>KeysDialog</name>
+    <message>
+        <source>Say the prompt: the world changes at the next block</source>
+        <translation>프롬프트 전달: 다음 블록부터 월드가 바뀝니다</translation>
+    </message>
+    <message>
+        <source>Put the prompt on the timeline at the playhead</source>
+        <translation>프롬프트를 재생 헤드 위치의 타임라인에 놓기</translation>
+    </message>
+    <message>
+        <source>Earlier and later prompts</source>
+        <translation>이전 및 다음 프롬프트</translation>
+    </message>
+    <message>
+        <source>Move the selected event by a block</source>
+        <translation>선택한 이벤트를 한 블록 이동</translation>
+    </message>
+    <message>
+        <source>Cancel a drag, leave the prompt</source>
+        <translation>끌기 취소, 프롬프트에서 나가기</translation>
+    </message>
+    <message>
+        <source>Alt while dragging</source>
+        <translation>끄는 동안 Alt</translation>
+    </message>
+    <message>
+        <source>No snapping</source>
+        <translation>스냅 끄기</translation>
+    </message>
+    <message>
+        <source>Ctrl+wheel</source>
+        <translation>Ctrl+휠</translation>
+    </message>
+    <message>
+        <source>Zoom the timeline</source>
+        <translation>타임라인 확대·축소</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>단축키</translation>
+    </message>
+</context>
+<context>
+    <name>MainToolBar</name>
+    <message>
+        <source>Toolbar</source>
+        <translation>도구 모음</translation>
+    </message>
+    <message>
+        <source>– FPS</source>
+        <translation>– FPS</translation>
+    </message>
+    <message>
+        <source>Frame rate</source>
+        <translation>프레임 속도</translation>
+    </message>
+    <message>
+        <source>{:.1f} FPS</source>
+        <translation>{:.1f} FPS</translation>
+    </message>
+    <message>
+        <source>made at {:.1f}</source>
+        <translation>생성 {:.1f}</translation>
+    </message>
+    <message>
+        <source>Frames shown a second (always 16), and how fast the world is made</source>
+        <translation>초당 표시되는 프레임(항상 16)과 월드가 생성되는 속도</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>Starting</source>
+        <translation>시작하는 중</translation>
+    </message>
+    <message>
+        <source>On the timeline at {}.</source>
+        <translation>타임라인의 {} 위치에 놓았습니다.</translation>
+    </message>
+    <message>
+        <source>JSON lines (*.jsonl);;Table (*.csv)</source>
+        <translation>JSON 행 (*.jsonl);;표 (*.csv)</translation>
+    </message>
+    <message>
+        <source>Save telemetry</source>
+        <translation>텔레메트리 저장</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryPanel</name>
+    <message>
+        <source>Memory per tier</source>
+        <translation>계층별 메모리</translation>
+    </message>
+    <message>
+        <source>Bytes in each tier over time, stacked</source>
+        <translation>시간에 따른 계층별 바이트 누적</translation>
+    </message>
+    <message>
+        <source>block</source>
+        <translation>블록</translation>
+    </message>
+    <message>
+        <source>{0} · {1} hits · {2} misses</source>
+        <translation>{0} · 적중 {1} · 실패 {2}</translation>
+    </message>
+    <message>
+        <source> · {} dropped</source>
+        <translation> · 버림 {}</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryStrip</name>
+    <message>
+        <source>Recalled memories</source>
+        <translation>회상한 기억</translation>
+    </message>
+    <message>
+        <source>page {0} from {1:.1f} s</source>
+        <translation>{1:.1f}초부터의 페이지 {0}</translation>
+    </message>
+    <message>
+        <source>{0}, score {1:z.2f}</source>
+        <translation>{0}, 점수 {1:z.2f}</translation>
+    </message>
+</context>
+<context>
+    <name>Modes</name>
+    <message>
+        <source>preset</source>
+        <translation>프리셋</translation>
+    </message>
+    <message>
+        <source>attention</source>
+        <translation>어텐션</translation>
+    </message>
+    <message>
+        <source>retrieval</source>
+        <translation>검색</translation>
+    </message>
+    <message>
+        <source>density</source>
+        <translation>밀도</translation>
+    </message>
+    <message>
+        <source>seed</source>
+        <translation>시드</translation>
+    </message>
+    <message>
+        <source>steps</source>
+        <translation>단계</translation>
+    </message>
+    <message>
+        <source>{0} {1} → {2}</source>
+        <translation>{0} {1} → {2}</translation>
+    </message>
+</context>
+<context>
+    <name>PagesPanel</name>
+    <message>
+        <source>Recalled pages</source>
+        <translation>회상한 페이지</translation>
+    </message>
+    <message>
+        <source>Shown per page</source>
+        <translation>페이지별 표시</translation>
+    </message>
+    <message>
+        <source>Score of every page at every block</source>
+        <translation>블록마다 모든 페이지의 점수</translation>
+    </message>
+    <message>
+        <source>Which pages of the past each block looked for (brighter: a better match), and which it took into its window (framed). The strip at the left tells where a page lies: L1 device, L2 DRAM, L3 disk.</source>
+        <translation>각 블록이 과거의 어떤 페이지를 찾았는지(밝을수록 잘 맞음), 어떤 페이지를 윈도우에 넣었는지(테두리) 보여 줍니다. 왼쪽 띠는 페이지의 위치입니다: L1 장치, L2 DRAM, L3 디스크.</translation>
+    </message>
+    <message>
+        <source>block</source>
+        <translation>블록</translation>
+    </message>
+    <message>
+        <source>page</source>
+        <translation>페이지</translation>
+    </message>
+    <message>
+        <source>not scored</source>
+        <translation>점수 없음</translation>
+    </message>
+    <message>
+        <source> · in the window</source>
+        <translation> · 윈도우 안</translation>
+    </message>
+    <message>
+        <source>page {0} block {1} · {2} · {3}</source>
+        <translation>페이지 {0} 블록 {1} · {2} · {3}</translation>
+    </message>
+    <message>
+        <source>{} page</source>
+        <translation>{}페이지</translation>
+    </message>
+    <message>
+        <source>{} pages</source>
+        <translation>{}페이지</translation>
+    </message>
+    <message>
+        <source> · {} in the window</source>
+        <translation> · 윈도우에 {}</translation>
+    </message>
+    <message>
+        <source>, score {}</source>
+        <translation>, 점수 {}</translation>
+    </message>
+</context>
+<context>
+    <name>Plot</name>
+    <message>
+        <source>appears with the first blocks</source>
+        <translation>첫 블록과 함께 나타납니다</translation>
+    </message>
+</context>
+<context>
+    <name>Presenter</name>
+    <message>
+        <source>Type what you want to see, for example:
+A woman in a yellow shirt flies a kite in the city in the morning.</source>
+        <translation>보고 싶은 장면을 입력하세요. 예:
+A woman in a yellow shirt flies a kite in the city in the morning.</translation>
+    </message>
+    <message>
+        <source>Waking the world</source>
+        <translation>월드를 깨우는 중</translation>
+    </message>
+    <message>
+        <source>Restart with it</source>
+        <translation>이 설정으로 다시 시작</translation>
+    </message>
+    <message>
+        <source>A world that remembers</source>
+        <translation>기억하는 월드</translation>
+    </message>
+    <message>
+        <source>Say</source>
+        <translation>말하기</translation>
+    </message>
+    <message>
+        <source>From block {block} on: {preset}, {attention}, {retrieval}, seed {seed}.</source>
+        <translation>블록 {block}부터: {preset}, {attention}, {retrieval}, 시드 {seed}.</translation>
+    </message>
+    <message>
+        <source>This machine makes {0:.1f} of the {1} frames a second, so the picture waits now and then. A lower density is quicker.</source>
+        <translation>이 컴퓨터는 초당 {1}프레임 중 {0:.1f}프레임을 생성하므로 화면이 가끔 기다립니다. 밀도를 낮추면 빨라집니다.</translation>
+    </message>
+    <message>
+        <source>The world stands still</source>
+        <translation>월드가 멈췄습니다</translation>
+    </message>
+    <message>
+        <source>Restart the world</source>
+        <translation>월드 다시 시작</translation>
+    </message>
+    <message>
+        <source>stopped</source>
+        <translation>멈춤</translation>
+    </message>
+    <message>
+        <source>not made yet</source>
+        <translation>아직 생성되지 않음</translation>
+    </message>
+    <message>
+        <source>the past · {}</source>
+        <translation>과거 · {}</translation>
+    </message>
+    <message>
+        <source>paused</source>
+        <translation>일시 정지</translation>
+    </message>
+    <message>
+        <source>the past</source>
+        <translation>과거</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>기다리는 중</translation>
+    </message>
+    <message>
+        <source>loading</source>
+        <translation>불러오는 중</translation>
+    </message>
+    <message>
+        <source>ready</source>
+        <translation>준비됨</translation>
+    </message>
+</context>
+<context>
+    <name>ProjectFiles</name>
+    <message>
+        <source>Open a world</source>
+        <translation>월드 열기</translation>
+    </message>
+    <message>
+        <source>Worlds (*.world)</source>
+        <translation>월드 (*.world)</translation>
+    </message>
+    <message>
+        <source>Save the world</source>
+        <translation>월드 저장</translation>
+    </message>
+    <message>
+        <source>Saved as {}.</source>
+        <translation>{}(으)로 저장했습니다.</translation>
+    </message>
+</context>
+<context>
+    <name>PromptBox</name>
+    <message>
+        <source>Enter</source>
+        <translation>Enter</translation>
+    </message>
+    <message>
+        <source>Say it now</source>
+        <translation>지금 말하기</translation>
+    </message>
+    <message>
+        <source>Changes the world at the next block (Enter); Ctrl+Enter puts it on the timeline</source>
+        <translation>다음 블록부터 월드를 바꿉니다(Enter). Ctrl+Enter는 타임라인에 놓습니다</translation>
+    </message>
+    <message>
+        <source>Answer to the prompt</source>
+        <translation>프롬프트에 대한 응답</translation>
+    </message>
+    <message>
+        <source>recalled</source>
+        <translation>회상</translation>
+    </message>
+    <message>
+        <source>Enter changes the world at the next block · Ctrl+Enter puts it on the timeline</source>
+        <translation>Enter: 다음 블록부터 월드 변경 · Ctrl+Enter: 타임라인에 놓기</translation>
+    </message>
+    <message>
+        <source>✓ takes effect at block {0} ({1}): {2}</source>
+        <translation>✓ 블록 {0} ({1})부터 적용: {2}</translation>
+    </message>
+    <message>
+        <source>sent …</source>
+        <translation>보냄 …</translation>
+    </message>
+</context>
+<context>
+    <name>PromptEdit</name>
+    <message>
+        <source>Say what the world shall show, then press Enter</source>
+        <translation>월드에서 보고 싶은 장면을 쓰고 Enter를 누르세요</translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation>프롬프트</translation>
+    </message>
+</context>
+<context>
+    <name>Recalls</name>
+    <message>
+        <source>At {0} the world recalled {1} – {2}</source>
+        <translation>{0}에 월드가 {1} – {2}을(를) 회상함</translation>
+    </message>
+    <message>
+        <source>, similarity {0:z.2f}</source>
+        <translation>, 유사도 {0:z.2f}</translation>
+    </message>
+    <message>
+        <source>, score {0:z.2f}</source>
+        <translation>, 점수 {0:z.2f}</translation>
+    </message>
+</context>
+<context>
+    <name>RecordingFlow</name>
+    <message>
+        <source>Record to</source>
+        <translation>녹화할 파일</translation>
+    </message>
+    <message>
+        <source>MP4 video (*.mp4)</source>
+        <translation>MP4 비디오 (*.mp4)</translation>
+    </message>
+    <message>
+        <source>Recorded {0:.1f} s to {1}.</source>
+        <translation>{0:.1f}초를 {1}에 녹화했습니다.</translation>
+    </message>
+</context>
+<context>
+    <name>Segments</name>
+    <message>
+        <source>Score</source>
+        <translation>점수</translation>
+    </message>
+    <message>
+        <source>Similarity</source>
+        <translation>유사도</translation>
+    </message>
+    <message>
+        <source>Gini</source>
+        <translation>지니</translation>
+    </message>
+    <message>
+        <source>Threshold τ</source>
+        <translation>임계값 τ</translation>
+    </message>
+    <message>
+        <source>Density</source>
+        <translation>밀도</translation>
+    </message>
+    <message>
+        <source>Timeline</source>
+        <translation>타임라인</translation>
+    </message>
+    <message>
+        <source>Table</source>
+        <translation>표</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsBar</name>
+    <message>
+        <source>auto (τ)</source>
+        <translation>자동 (τ)</translation>
+    </message>
+    <message>
+        <source>Preset</source>
+        <translation>프리셋</translation>
+    </message>
+    <message>
+        <source>playground: our rules; authors: the published code, number for number</source>
+        <translation>playground: 우리의 규칙, authors: 공개된 코드의 수치 그대로</translation>
+    </message>
+    <message>
+        <source>Attention</source>
+        <translation>어텐션</translation>
+    </message>
+    <message>
+        <source>How blocks are read: hybrid sparse, dense, linear only or sparse only</source>
+        <translation>블록을 읽는 방법: 하이브리드 희소, 밀집, 선형만, 희소만</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>메모리</translation>
+    </message>
+    <message>
+        <source>Which pages of the past are recalled</source>
+        <translation>과거의 어떤 페이지를 회상할지</translation>
+    </message>
+    <message>
+        <source>Density</source>
+        <translation>밀도</translation>
+    </message>
+    <message>
+        <source>Share of key blocks that are read; auto lets every head choose by its Gini</source>
+        <translation>읽는 키 블록의 비율. 자동이면 헤드마다 지니 계수로 정합니다</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>시드</translation>
+    </message>
+    <message>
+        <source>Another seed is another world of the same prompts</source>
+        <translation>시드가 다르면 같은 프롬프트의 다른 월드가 됩니다</translation>
+    </message>
+    <message>
+        <source>Random seed</source>
+        <translation>무작위 시드</translation>
+    </message>
+</context>
+<context>
+    <name>SparsityPanel</name>
+    <message>
+        <source>Sparsity per head</source>
+        <translation>헤드별 희소성</translation>
+    </message>
+    <message>
+        <source>Shown per head</source>
+        <translation>헤드별 표시</translation>
+    </message>
+    <message>
+        <source>Sparsity of every head</source>
+        <translation>모든 헤드의 희소성</translation>
+    </message>
+    <message>
+        <source>How unevenly each head attends: a high Gini keeps few blocks of the past.</source>
+        <translation>각 헤드의 어텐션이 얼마나 고르지 않은지: 지니가 높으면 과거의 블록을 적게 남깁니다.</translation>
+    </message>
+    <message>
+        <source>layer</source>
+        <translation>레이어</translation>
+    </message>
+    <message>
+        <source>head</source>
+        <translation>헤드</translation>
+    </message>
+    <message>
+        <source>layer {0} head {1} · Gini {2:.2f} · τ {3:.2f} · {4:.0%}</source>
+        <translation>레이어 {0} 헤드 {1} · 지니 {2:.2f} · τ {3:.2f} · {4:.0%}</translation>
+    </message>
+    <message>
+        <source>Gini {0} · τ {1} · density {2}</source>
+        <translation>지니 {0} · τ {1} · 밀도 {2}</translation>
+    </message>
+</context>
+<context>
+    <name>StatusBar</name>
+    <message>
+        <source>Device</source>
+        <translation>장치</translation>
+    </message>
+    <message>
+        <source>Block</source>
+        <translation>블록</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>메모리</translation>
+    </message>
+    <message>
+        <source>Enter to picture</source>
+        <translation>Enter에서 화면까지</translation>
+    </message>
+    <message>
+        <source>Notice</source>
+        <translation>알림</translation>
+    </message>
+    <message>
+        <source>loading …</source>
+        <translation>불러오는 중 …</translation>
+    </message>
+    <message>
+        <source>block {}</source>
+        <translation>블록 {}</translation>
+    </message>
+    <message>
+        <source>made in {}</source>
+        <translation>생성 시간: {}</translation>
+    </message>
+    <message>
+        <source>Enter to picture {:.1f} s</source>
+        <translation>Enter에서 화면까지 {:.1f}초</translation>
+    </message>
+</context>
+<context>
+    <name>Telemetry</name>
+    <message>
+        <source>Saved {0} blocks of telemetry to {1} ({2}).</source>
+        <translation>텔레메트리 {0}블록을 {1}에 저장했습니다({2}).</translation>
+    </message>
+</context>
+<context>
+    <name>TierBars</name>
+    <message>
+        <source>Memory of each tier</source>
+        <translation>각 계층의 메모리</translation>
+    </message>
+    <message>
+        <source>{} page</source>
+        <translation>{}페이지</translation>
+    </message>
+    <message>
+        <source>{} pages</source>
+        <translation>{}페이지</translation>
+    </message>
+    <message>
+        <source> · off</source>
+        <translation> · 꺼짐</translation>
+    </message>
+    <message>
+        <source>{0} of {1}</source>
+        <translation>{1} 중 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>Tiers</name>
+    <message>
+        <source>L1 device</source>
+        <translation>L1 장치</translation>
+    </message>
+    <message>
+        <source>L2 DRAM</source>
+        <translation>L2 DRAM</translation>
+    </message>
+    <message>
+        <source>L3 disk</source>
+        <translation>L3 디스크</translation>
+    </message>
+    <message>
+        <source>dropped</source>
+        <translation>버림</translation>
+    </message>
+</context>
+<context>
+    <name>Timeline</name>
+    <message>
+        <source>Double-click to add an event, or type a prompt above</source>
+        <translation>두 번 눌러 이벤트를 추가하거나 위에 프롬프트를 입력하세요</translation>
+    </message>
+</context>
+<context>
+    <name>TimelineDock</name>
+    <message>
+        <source>Timeline</source>
+        <translation>타임라인</translation>
+    </message>
+    <message>
+        <source>Scroll the timeline</source>
+        <translation>타임라인 스크롤</translation>
+    </message>
+    <message>
+        <source>Events as</source>
+        <translation>이벤트 표시</translation>
+    </message>
+    <message>
+        <source>Add an event at the playhead</source>
+        <translation>재생 헤드에 이벤트 추가</translation>
+    </message>
+    <message>
+        <source>Edit prompt</source>
+        <translation>프롬프트 편집</translation>
+    </message>
+    <message>
+        <source>Name the marker</source>
+        <translation>마커 이름 짓기</translation>
+    </message>
+    <message>
+        <source>Remove the marker</source>
+        <translation>마커 제거</translation>
+    </message>
+    <message>
+        <source>Add event here</source>
+        <translation>여기에 이벤트 추가</translation>
+    </message>
+</context>
+<context>
+    <name>TimelineModel</name>
+    <message>
+        <source>Resize event</source>
+        <translation>이벤트 길이 조절</translation>
+    </message>
+    <message>
+        <source>The marker is gone.</source>
+        <translation>마커가 없어졌습니다.</translation>
+    </message>
+    <message>
+        <source>Move event</source>
+        <translation>이벤트 이동</translation>
+    </message>
+    <message>
+        <source>Move events</source>
+        <translation>이벤트 이동</translation>
+    </message>
+    <message>
+        <source>Delete event</source>
+        <translation>이벤트 삭제</translation>
+    </message>
+    <message>
+        <source>Delete events</source>
+        <translation>이벤트 삭제</translation>
+    </message>
+    <message>
+        <source>Duplicate event</source>
+        <translation>이벤트 복제</translation>
+    </message>
+    <message>
+        <source>Duplicate events</source>
+        <translation>이벤트 복제</translation>
+    </message>
+    <message>
+        <source>The event is gone.</source>
+        <translation>이벤트가 없어졌습니다.</translation>
+    </message>
+    <message>
+        <source>Add event</source>
+        <translation>이벤트 추가</translation>
+    </message>
+    <message>
+        <source>Change prompt</source>
+        <translation>프롬프트 변경</translation>
+    </message>
+    <message>
+        <source>Add marker</source>
+        <translation>마커 추가</translation>
+    </message>
+    <message>
+        <source>Remove marker</source>
+        <translation>마커 제거</translation>
+    </message>
+    <message>
+        <source>Name marker</source>
+        <translation>마커 이름 변경</translation>
+    </message>
+    <message>
+        <source>Move marker</source>
+        <translation>마커 이동</translation>
+    </message>
+    <message>
+        <source>Split event</source>
+        <translation>이벤트 나누기</translation>
+    </message>
+</context>
+<context>
+    <name>TimelineRules</name>
+    <message>
+        <source>The prompt is empty: write what shall be seen.</source>
+        <translation>프롬프트가 비어 있습니다. 보고 싶은 장면을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>This part of the world has been made already: change what is still to come, or restart.</source>
+        <translation>월드의 이 부분은 이미 생성되었습니다. 앞으로 올 부분을 바꾸거나 다시 시작하세요.</translation>
+    </message>
+    <message>
+        <source>There is no room for an event here: choose a free place.</source>
+        <translation>여기에는 이벤트를 놓을 자리가 없습니다. 빈 곳을 고르세요.</translation>
+    </message>
+    <message>
+        <source>There is no event at the playhead to split.</source>
+        <translation>재생 헤드에 나눌 이벤트가 없습니다.</translation>
+    </message>
+    <message>
+        <source>Too close to an edge to split here: move the playhead into the event.</source>
+        <translation>가장자리에 너무 가까워 나눌 수 없습니다. 재생 헤드를 이벤트 안쪽으로 옮기세요.</translation>
+    </message>
+</context>
+<context>
+    <name>TimelineView</name>
+    <message>
+        <source>Timeline</source>
+        <translation>타임라인</translation>
+    </message>
+    <message>
+        <source>The event is gone.</source>
+        <translation>이벤트가 없어졌습니다.</translation>
+    </message>
+    <message>
+        <source>New event</source>
+        <translation>새 이벤트</translation>
+    </message>
+    <message>
+        <source>Prompt of the event</source>
+        <translation>이벤트의 프롬프트</translation>
+    </message>
+    <message>
+        <source>Name of the marker</source>
+        <translation>마커의 이름</translation>
+    </message>
+    <message>
+        <source>{0} prompt events; Page Up and Page Down select one. The tab Table holds the same events as a table.</source>
+        <translation>프롬프트 이벤트 {0}개. Page Up과 Page Down으로 선택합니다. 표 탭에 같은 이벤트가 표로 있습니다.</translation>
+    </message>
+    <message>
+        <source>Event {0} of {1}, {2} to {3}, {4}: {5}</source>
+        <translation>이벤트 {1}개 중 {0}번째, {2}부터 {3}까지, {4}: {5}</translation>
+    </message>
+    <message>
+        <source>; {0} events are selected</source>
+        <translation>, 이벤트 {0}개 선택됨</translation>
+    </message>
+</context>
+<context>
+    <name>Understand</name>
+    <message>
+        <source>The pocket world knows none of these words: try a woman in a red shirt with a kite in the city.</source>
+        <translation>포켓 월드가 아는 낱말이 없습니다. 이렇게 해 보세요: a woman in a red shirt with a kite in the city.</translation>
+    </message>
+    <message>
+        <source>{} shirt</source>
+        <translation>{} 셔츠</translation>
+    </message>
+    <message>
+        <source>understood: {}</source>
+        <translation>이해함: {}</translation>
+    </message>
+    <message>
+        <source>shirt colour</source>
+        <translation>셔츠 색</translation>
+    </message>
+    <message>
+        <source> · left open: {}</source>
+        <translation> · 정해지지 않음: {}</translation>
+    </message>
+</context>
+<context>
+    <name>Viewport</name>
+    <message>
+        <source>World</source>
+        <translation>월드</translation>
+    </message>
+    <message>
+        <source>Back to live</source>
+        <translation>실시간으로</translation>
+    </message>
+    <message>
+        <source>Follow the world again (End)</source>
+        <translation>다시 월드를 따라가기(End)</translation>
+    </message>
+</context>
+<context>
+    <name>Window</name>
+    <message>
+        <source>Something went wrong in the window ({}); the world goes on.</source>
+        <translation>창에서 문제가 생겼습니다({}). 월드는 계속됩니다.</translation>
+    </message>
+</context>
+<context>
+    <name>_Toast</name>
+    <message>
+        <source>Dismiss</source>
+        <translation>닫기</translation>
+    </message>
+</context>
+</TS>
