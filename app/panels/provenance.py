@@ -139,7 +139,8 @@ class ProvenancePanel(PanelDock):
     def _item(self, page: PageRecord, missed: bool) -> QListWidgetItem:
         start, end = self._span(page)
         scores = self.tr("score {0} · sim. {1}").format(_number(page.score), _number(page.similarity))
-        item = QListWidgetItem(f"{clock(start, True)}\n{self.tr('not read in time') if missed else scores}")
+        second = self.tr("not read in time") if missed else scores
+        item = QListWidgetItem(f"{clock(start, True)}\n{second}")
         picture = self._thumbnail(round(8 * (start + end)))  # the middle, at 16 frames a second
         image = QPixmap.fromImage(picture) if picture is not None else QPixmap(PICTURE)
         item.setIcon(QIcon(image))

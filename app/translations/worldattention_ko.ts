@@ -180,6 +180,167 @@
     </message>
 </context>
 <context>
+    <name>BarPlot</name>
+    <message>
+        <source>Milliseconds of every stage of the newest blocks</source>
+        <translation>최근 블록의 단계별 밀리초</translation>
+    </message>
+    <message>
+        <source>What each block spends its time on is shown from the first block on.</source>
+        <translation>블록마다 시간이 어디에 쓰이는지 첫 블록부터 표시됩니다.</translation>
+    </message>
+    <message>
+        <source>block</source>
+        <translation>블록</translation>
+    </message>
+    <message>
+        <source>ms</source>
+        <translation>ms</translation>
+    </message>
+</context>
+<context>
+    <name>ChipRow</name>
+    <message>
+        <source>Understood</source>
+        <translation>이해한 내용</translation>
+    </message>
+    <message>
+        <source>understood: {}</source>
+        <translation>이해함: {}</translation>
+    </message>
+    <message>
+        <source> · left open: {}</source>
+        <translation> · 정해지지 않음: {}</translation>
+    </message>
+</context>
+<context>
+    <name>Chips</name>
+    <message>
+        <source>action</source>
+        <translation>동작</translation>
+    </message>
+    <message>
+        <source>place</source>
+        <translation>장소</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>시간</translation>
+    </message>
+    <message>
+        <source>weather</source>
+        <translation>날씨</translation>
+    </message>
+    <message>
+        <source>shirt</source>
+        <translation>셔츠</translation>
+    </message>
+    <message>
+        <source>ball</source>
+        <translation>공</translation>
+    </message>
+    <message>
+        <source>ribbon</source>
+        <translation>리본</translation>
+    </message>
+    <message>
+        <source>torch</source>
+        <translation>횃불</translation>
+    </message>
+    <message>
+        <source>kite</source>
+        <translation>연</translation>
+    </message>
+    <message>
+        <source>dog</source>
+        <translation>개</translation>
+    </message>
+    <message>
+        <source>wave</source>
+        <translation>손 흔들기</translation>
+    </message>
+    <message>
+        <source>balloon</source>
+        <translation>풍선</translation>
+    </message>
+    <message>
+        <source>village</source>
+        <translation>마을</translation>
+    </message>
+    <message>
+        <source>beach</source>
+        <translation>해변</translation>
+    </message>
+    <message>
+        <source>mountain</source>
+        <translation>산</translation>
+    </message>
+    <message>
+        <source>city</source>
+        <translation>도시</translation>
+    </message>
+    <message>
+        <source>day</source>
+        <translation>낮</translation>
+    </message>
+    <message>
+        <source>dusk</source>
+        <translation>해질녘</translation>
+    </message>
+    <message>
+        <source>night</source>
+        <translation>밤</translation>
+    </message>
+    <message>
+        <source>clear</source>
+        <translation>맑음</translation>
+    </message>
+    <message>
+        <source>snow</source>
+        <translation>눈</translation>
+    </message>
+    <message>
+        <source>rain</source>
+        <translation>비</translation>
+    </message>
+    <message>
+        <source>red</source>
+        <translation>빨간색</translation>
+    </message>
+    <message>
+        <source>blue</source>
+        <translation>파란색</translation>
+    </message>
+    <message>
+        <source>green</source>
+        <translation>초록색</translation>
+    </message>
+    <message>
+        <source>yellow</source>
+        <translation>노란색</translation>
+    </message>
+    <message>
+        <source>white</source>
+        <translation>흰색</translation>
+    </message>
+    <message>
+        <source>purple</source>
+        <translation>보라색</translation>
+    </message>
+    <message>
+        <source>orange</source>
+        <translation>주황색</translation>
+    </message>
+    <message>
+        <source>black</source>
+        <translation>검은색</translation>
+    </message>
+    <message>
+        <source>{0} shirt</source>
+        <translation>{0} 셔츠</translation>
+    </message>
+</context>
+<context>
     <name>Dialogs</name>
     <message>
         <source>Unsaved changes</source>
@@ -404,6 +565,21 @@
     </message>
 </context>
 <context>
+    <name>MemoryButton</name>
+    <message>
+        <source>{0} – {1}, page {2}</source>
+        <translation>{0} – {1}, 페이지 {2}</translation>
+    </message>
+    <message>
+        <source>, similarity {0:z.2f}</source>
+        <translation>, 유사도 {0:z.2f}</translation>
+    </message>
+    <message>
+        <source>, score {0:z.2f}</source>
+        <translation>, 점수 {0:z.2f}</translation>
+    </message>
+</context>
+<context>
     <name>MemoryPanel</name>
     <message>
         <source>Memory per tier</source>
@@ -412,6 +588,10 @@
     <message>
         <source>Bytes in each tier over time, stacked</source>
         <translation>시간에 따른 계층별 바이트 누적</translation>
+    </message>
+    <message>
+        <source>What each tier holds is shown from the first block on.</source>
+        <translation>각 계층에 무엇이 있는지 첫 블록부터 표시됩니다.</translation>
     </message>
     <message>
         <source>block</source>
@@ -425,20 +605,9 @@
         <source> · {} dropped</source>
         <translation> · 버림 {}</translation>
     </message>
-</context>
-<context>
-    <name>MemoryStrip</name>
     <message>
-        <source>Recalled memories</source>
-        <translation>회상한 기억</translation>
-    </message>
-    <message>
-        <source>page {0} from {1:.1f} s</source>
-        <translation>{1:.1f}초부터의 페이지 {0}</translation>
-    </message>
-    <message>
-        <source>{0}, score {1:z.2f}</source>
-        <translation>{0}, 점수 {1:z.2f}</translation>
+        <source> · {} written to disk this session</source>
+        <translation> · 이번 세션에 디스크에 {} 기록</translation>
     </message>
 </context>
 <context>
@@ -473,6 +642,13 @@
     </message>
 </context>
 <context>
+    <name>PageList</name>
+    <message>
+        <source>Remembered moments</source>
+        <translation>회상한 순간</translation>
+    </message>
+</context>
+<context>
     <name>PagesPanel</name>
     <message>
         <source>Recalled pages</source>
@@ -487,6 +663,10 @@
         <translation>블록마다 모든 페이지의 점수</translation>
     </message>
     <message>
+        <source>Each page of the past gets a row here, once eight latent frames are made.</source>
+        <translation>잠재 프레임 여덟 개가 생성될 때마다 과거의 페이지가 여기에 한 줄씩 표시됩니다.</translation>
+    </message>
+    <message>
         <source>Which pages of the past each block looked for (brighter: a better match), and which it took into its window (framed). The strip at the left tells where a page lies: L1 device, L2 DRAM, L3 disk.</source>
         <translation>각 블록이 과거의 어떤 페이지를 찾았는지(밝을수록 잘 맞음), 어떤 페이지를 윈도우에 넣었는지(테두리) 보여 줍니다. 왼쪽 띠는 페이지의 위치입니다: L1 장치, L2 DRAM, L3 디스크.</translation>
     </message>
@@ -497,6 +677,10 @@
     <message>
         <source>page</source>
         <translation>페이지</translation>
+    </message>
+    <message>
+        <source>in the window</source>
+        <translation>윈도우 안</translation>
     </message>
     <message>
         <source>not scored</source>
@@ -528,10 +712,10 @@
     </message>
 </context>
 <context>
-    <name>Plot</name>
+    <name>Panels</name>
     <message>
-        <source>appears with the first blocks</source>
-        <translation>첫 블록과 함께 나타납니다</translation>
+        <source>Panels in this place</source>
+        <translation>이 자리의 패널</translation>
     </message>
 </context>
 <context>
@@ -563,8 +747,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>블록 {block}부터: {preset}, {attention}, {retrieval}, 시드 {seed}.</translation>
     </message>
     <message>
-        <source>This machine makes {0:.1f} of the {1} frames a second, so the picture waits now and then. A lower density is quicker.</source>
-        <translation>이 컴퓨터는 초당 {1}프레임 중 {0:.1f}프레임을 생성하므로 화면이 가끔 기다립니다. 밀도를 낮추면 빨라집니다.</translation>
+        <source>This machine makes the world more slowly than it plays, so the picture waits now and then. A lower density is quicker.</source>
+        <translation>이 컴퓨터는 월드를 재생 속도보다 느리게 생성하므로 화면이 가끔 기다립니다. 밀도를 낮추면 빨라집니다.</translation>
     </message>
     <message>
         <source>The world stands still</source>
@@ -645,6 +829,14 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>프롬프트에 대한 응답</translation>
     </message>
     <message>
+        <source>This world does not know that; it will show the nearest: {}</source>
+        <translation>이 월드가 모르는 내용입니다. 가장 가까운 장면을 보여 줍니다: {}</translation>
+    </message>
+    <message>
+        <source>would recall</source>
+        <translation>회상할 순간</translation>
+    </message>
+    <message>
         <source>recalled</source>
         <translation>회상</translation>
     </message>
@@ -670,6 +862,49 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>Prompt</source>
         <translation>프롬프트</translation>
+    </message>
+    <message>
+        <source>Right completes to: {}</source>
+        <translation>오른쪽 화살표로 완성: {}</translation>
+    </message>
+</context>
+<context>
+    <name>ProvenancePanel</name>
+    <message>
+        <source>Remembered moments</source>
+        <translation>회상한 순간</translation>
+    </message>
+    <message>
+        <source>When the prompt changes, the moments that the world goes back to are shown here.</source>
+        <translation>프롬프트가 바뀌면 월드가 되돌아보는 순간이 여기에 표시됩니다.</translation>
+    </message>
+    <message>
+        <source>The pages of the past in the attention window of the block that is shown. Click one to see it.</source>
+        <translation>표시 중인 블록의 어텐션 윈도우에 있는 과거의 페이지입니다. 누르면 그 순간을 볼 수 있습니다.</translation>
+    </message>
+    <message>
+        <source>{} page</source>
+        <translation>{}페이지</translation>
+    </message>
+    <message>
+        <source>{} pages</source>
+        <translation>{}페이지</translation>
+    </message>
+    <message>
+        <source>from block {0} · {1} · {2}</source>
+        <translation>블록 {0}부터 · {1} · {2}</translation>
+    </message>
+    <message>
+        <source>score {0} · sim. {1}</source>
+        <translation>점수 {0} · 유사도 {1}</translation>
+    </message>
+    <message>
+        <source>not read in time</source>
+        <translation>제때 읽지 못함</translation>
+    </message>
+    <message>
+        <source>page {0}, {1} to {2}, {3}, {4}</source>
+        <translation>페이지 {0}, {1}부터 {2}까지, {3}, {4}</translation>
     </message>
 </context>
 <context>
@@ -795,8 +1030,16 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>헤드별 표시</translation>
     </message>
     <message>
+        <source>Over the blocks: the mean of every layer&apos;s heads</source>
+        <translation>블록에 따른 변화: 레이어별 헤드 평균</translation>
+    </message>
+    <message>
         <source>Sparsity of every head</source>
         <translation>모든 헤드의 희소성</translation>
+    </message>
+    <message>
+        <source>How selectively each head reads the past is shown from the first block on.</source>
+        <translation>각 헤드가 과거를 얼마나 골라 읽는지 첫 블록부터 표시됩니다.</translation>
     </message>
     <message>
         <source>How unevenly each head attends: a high Gini keeps few blocks of the past.</source>
@@ -807,16 +1050,81 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>레이어</translation>
     </message>
     <message>
+        <source>block</source>
+        <translation>블록</translation>
+    </message>
+    <message>
         <source>head</source>
         <translation>헤드</translation>
     </message>
     <message>
-        <source>layer {0} head {1} · Gini {2:.2f} · τ {3:.2f} · {4:.0%}</source>
-        <translation>레이어 {0} 헤드 {1} · 지니 {2:.2f} · τ {3:.2f} · {4:.0%}</translation>
+        <source>block {0} layer {1}</source>
+        <translation>블록 {0} 레이어 {1}</translation>
+    </message>
+    <message>
+        <source>layer {0} head {1}</source>
+        <translation>레이어 {0} 헤드 {1}</translation>
+    </message>
+    <message>
+        <source>{0} · Gini {1} · τ {2} · density {3}</source>
+        <translation>{0} · 지니 {1} · τ {2} · 밀도 {3}</translation>
     </message>
     <message>
         <source>Gini {0} · τ {1} · density {2}</source>
         <translation>지니 {0} · τ {1} · 밀도 {2}</translation>
+    </message>
+</context>
+<context>
+    <name>StageKey</name>
+    <message>
+        <source>From bottom to top: {}</source>
+        <translation>아래에서 위로: {}</translation>
+    </message>
+</context>
+<context>
+    <name>Stages</name>
+    <message>
+        <source>text</source>
+        <translation>텍스트</translation>
+    </message>
+    <message>
+        <source>retrieve</source>
+        <translation>검색</translation>
+    </message>
+    <message>
+        <source>install</source>
+        <translation>설치</translation>
+    </message>
+    <message>
+        <source>denoise</source>
+        <translation>디노이즈</translation>
+    </message>
+    <message>
+        <source>context</source>
+        <translation>컨텍스트</translation>
+    </message>
+    <message>
+        <source>decode</source>
+        <translation>디코드</translation>
+    </message>
+    <message>
+        <source>other</source>
+        <translation>기타</translation>
+    </message>
+</context>
+<context>
+    <name>StagesPanel</name>
+    <message>
+        <source>Time per block</source>
+        <translation>블록당 시간</translation>
+    </message>
+    <message>
+        <source>Where the time of a block goes. Bars below the line are made faster than they play.</source>
+        <translation>블록의 시간이 쓰이는 곳. 선보다 낮은 막대는 재생보다 빨리 생성됩니다.</translation>
+    </message>
+    <message>
+        <source>block {0}: {1:.0f} ms of {2:.0f} · {3}</source>
+        <translation>블록 {0}: {2:.0f} 중 {1:.0f} ms · {3}</translation>
     </message>
 </context>
 <context>
@@ -872,6 +1180,18 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>각 계층의 메모리</translation>
     </message>
     <message>
+        <source>{0} × {1} multiprocessors, filled tile by tile</source>
+        <translation>멀티프로세서 {1}개 × {0}, 타일 단위로 채움</translation>
+    </message>
+    <message>
+        <source>none: a CPU has no shared memory for kernels</source>
+        <translation>없음: CPU에는 커널용 공유 메모리가 없습니다</translation>
+    </message>
+    <message>
+        <source>L0 shared {}</source>
+        <translation>L0 공유 {}</translation>
+    </message>
+    <message>
         <source>{} page</source>
         <translation>{}페이지</translation>
     </message>
@@ -886,6 +1206,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>{0} of {1}</source>
         <translation>{1} 중 {0}</translation>
+    </message>
+    <message>
+        <source>L0 shared</source>
+        <translation>L0 공유</translation>
     </message>
 </context>
 <context>
@@ -1072,29 +1396,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>; {0} events are selected</source>
         <translation>, 이벤트 {0}개 선택됨</translation>
-    </message>
-</context>
-<context>
-    <name>Understand</name>
-    <message>
-        <source>The pocket world knows none of these words: try a woman in a red shirt with a kite in the city.</source>
-        <translation>포켓 월드가 아는 낱말이 없습니다. 이렇게 해 보세요: a woman in a red shirt with a kite in the city.</translation>
-    </message>
-    <message>
-        <source>{} shirt</source>
-        <translation>{} 셔츠</translation>
-    </message>
-    <message>
-        <source>understood: {}</source>
-        <translation>이해함: {}</translation>
-    </message>
-    <message>
-        <source>shirt colour</source>
-        <translation>셔츠 색</translation>
-    </message>
-    <message>
-        <source> · left open: {}</source>
-        <translation> · 정해지지 않음: {}</translation>
     </message>
 </context>
 <context>
