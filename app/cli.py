@@ -21,7 +21,7 @@ from worldattention.app.commandline import console
 from worldattention.app.commandline.options import Parser, common_options, set_up_logging, take_common
 from worldattention.core.errors import Cancelled, UserError
 
-COMMANDS = ("render", "doctor", "eval", "bench", "train")
+COMMANDS = ("render", "doctor", "eval", "bench", "convert", "calibrate", "train")
 PROGRAM = "worldattention"
 
 
@@ -79,7 +79,7 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
 
 
 def _window_parser() -> argparse.ArgumentParser:
-    commands = [f"  {name:8}{_module(name).HELP}" for name in COMMANDS]
+    commands = [f"  {name:10}{_module(name).HELP}" for name in COMMANDS]
     parser = Parser(
         prog=PROGRAM,
         description="Opens the playground: a video world that remembers.",

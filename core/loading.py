@@ -18,10 +18,12 @@ from worldattention.core.errors import UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.hsa import HSAParameters
 from worldattention.core.models.checkpoint import (
+    HSA_FILE,
     cast,
     check_class,
     fingerprint,
     load_into,
+    read_file,
     read_json,
     read_weights,
 )
@@ -151,6 +153,8 @@ def load_transformer(
     if settings.get("_class_name") != CausalWanTransformer3DModel.__name__:
         check_class(folder, settings, "WanTransformer3DModel")
     tensors = read_weights(folder)
+    if (folder / HSA_FILE).is_file():
+        tensors |= read_file(folder / HSA_FILE)
     name = fingerprint(tensors)
     try:
         with warnings.catch_warnings(), torch.device("meta"):

@@ -19,6 +19,8 @@ _LFS_POINTER = b"version https://git-lfs"
 _PICKLES = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
 _PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt")
 _ORIGINAL_NAME = re.compile(r"^(model\.|diffusion_model\.)*blocks\.\d+\.(self_attn|cross_attn)\.")
+HSA_FILE = "hsa.safetensors"
+"""Beside a transformer's weights: HSA parameters from `calibrate`, which replace those of the weights."""
 _KEEP_FP32 = ("time_embedder", "scale_shift_table", "norm1.", "norm2.", "norm3.")
 
 
@@ -38,16 +40,16 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """All tensors of the .safetensors files of a folder, on the CPU, as stored.
+    """All tensors of the .safetensors files of a folder but its `HSA_FILE`, on the CPU, as stored.
 
     Raises UserError for a missing, truncated, foreign or duplicate file, or a Git LFS pointer, naming the file.
     """
-    files = sorted(folder.glob("*.safetensors"))
+    files = sorted(path for path in folder.glob("*.safetensors") if path.name != HSA_FILE)
     if not files:
         raise UserError(_no_weights(folder))
     tensors: dict[str, Tensor] = {}
     for path in files:
-        for name, tensor in _read_file(path).items():
+        for name, tensor in read_file(path).items():
             if name in tensors:
                 raise UserError(
                     f"The weight file {path} repeats '{name}' of another file: remove the extra file."
@@ -135,7 +137,8 @@ def _no_weights(folder: Path) -> str:
     return f"There are no .safetensors weights in {folder}: check the model folder."
 
 
-def _read_file(path: Path) -> dict[str, Tensor]:
+def read_file(path: Path) -> dict[str, Tensor]:
+    """All tensors of one .safetensors file. Raises UserError as `read_weights` does."""
     try:
         with path.open("rb") as stream:
             start = stream.read(len(_LFS_POINTER))
