@@ -71,7 +71,7 @@ SPECS: dict[str, Spec] = {
     "prompt": Spec(QT_TRANSLATE_NOOP("Actions", "Type a prompt"), ("/", "Ctrl+L")),
     "zoom_in": Spec(QT_TRANSLATE_NOOP("Actions", "Zoom in"), ("Ctrl++", "Ctrl+=")),
     "zoom_out": Spec(QT_TRANSLATE_NOOP("Actions", "Zoom out"), ("Ctrl+-",)),
-    "fit": Spec(QT_TRANSLATE_NOOP("Actions", "Fit the timeline"), ("Ctrl+0",), "fit"),
+    "fit": Spec(QT_TRANSLATE_NOOP("Actions", "Fit the timeline"), ("F", "Ctrl+0"), "fit"),
     "table": Spec(QT_TRANSLATE_NOOP("Actions", "Events as a table"), ("Ctrl+T",), checkable=True),
     "smooth": Spec(QT_TRANSLATE_NOOP("Actions", "Smooth scaling"), (), checkable=True),
     "fullscreen": Spec(QT_TRANSLATE_NOOP("Actions", "Full screen"), ("F11",), checkable=True),

@@ -62,6 +62,8 @@ QLineEdit, QPlainTextEdit, QSpinBox, QDoubleSpinBox {{
     placeholder-text-color: {c.faint};
 }}
 QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus {{ border: 1px solid {c.accent}; }}
+QLineEdit#time {{ font-size: 11px; padding: 1px 5px; border-radius: 4px; }}
+QLineEdit#time:disabled {{ color: {c.faint}; }}
 QLineEdit#prompt {{ font-size: 15px; padding: 8px 12px; border-radius: 8px; background: {c.panel}; }}
 QLineEdit#prompt:focus {{ background: {c.window}; }}
 QLineEdit#prompt[refused="true"] {{ border: 1px solid {c.danger}; }}

@@ -1,74 +1,19 @@
 """The timeline by hand: real presses, moves and keys, and what is seen of them."""
 
-import random
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
 
+from tests.timeline_hands import THREE, at, drag, open_view
 from worldattention.app.timeline.marks import Marker
-from worldattention.app.timeline.model import TimelineModel
-from worldattention.app.timeline.table import (
-    END,
-    PROMPT,
-    START,
-    STATE,
-    EventTable,
-    EventTableView,
-    parse_seconds,
-)
-from worldattention.app.timeline.view import TimelineView
-from worldattention.core.errors import UserError
-from worldattention.core.timeline import Event, Timeline, make_timeline
-
-THREE = make_timeline([Event(1, 0, 9, "one"), Event(2, 12, 18, "two"), Event(3, 30, 39, "three")])
-SCALE = 20.0
+from worldattention.core.timeline import Event, make_timeline
 
 
 @pytest.fixture
 def view(qtbot):
-    model = TimelineModel()
-    model.open(THREE)
-    widget = TimelineView(model)
-    qtbot.addWidget(widget)
-    widget.resize(1200, 150)
-    widget.show()
-    qtbot.waitExposed(widget)
-    widget.set_range(0.0, SCALE)
-    widget.model = model
-    widget.refusals = []
-    model.refused.connect(widget.refusals.append)
+    widget = open_view(qtbot)
     yield widget
-    model.undo_stack.clear()
-
-
-def at(view, seconds, lane="events"):
-    layout = view.layout_now
-    rect = layout.events if lane == "events" else layout.film
-    return QPoint(round(layout.x(seconds)), round(rect.center().y()))
-
-
-def drag(view, start, end, modifier=Qt.KeyboardModifier.NoModifier, release=True, steps=4):
-    QTest.mousePress(view, Qt.MouseButton.LeftButton, modifier, start)
-    for step in range(1, steps + 1):
-        point = start + (end - start) * step / steps
-        move(view, point, modifier)
-    if release:
-        QTest.mouseRelease(view, Qt.MouseButton.LeftButton, modifier, end)
-
-
-def move(view, point, modifier):
-    from PySide6.QtCore import QEvent, QPointF
-    from PySide6.QtGui import QMouseEvent
-    from PySide6.QtWidgets import QApplication
-
-    where = QPointF(point)
-    event = QMouseEvent(
-        QEvent.Type.MouseMove, where, view.mapToGlobal(where), Qt.MouseButton.NoButton,
-        Qt.MouseButton.LeftButton, modifier,
-    )  # fmt: skip
-    QApplication.sendEvent(view, event)
+    widget.model.undo_stack.clear()
 
 
 def test_a_drag_moves_an_event_in_one_undo_step(view):
@@ -97,7 +42,7 @@ def test_an_edge_resizes_and_stops_at_the_neighbour(view):
 
 
 def test_escape_cancels_a_drag(view):
-    drag(view, at(view, 15), at(view, 24), release=False)
+    drag(view, at(view, 15), at(view, 24), let_go=False)
     assert view._gesture.draft.timeline.get(2).start > 18
     QTest.keyClick(view, Qt.Key.Key_Escape)
     QTest.mouseRelease(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at(view, 24))
@@ -184,56 +129,6 @@ def test_nudge_split_duplicate(view):
     assert view.model.timeline == THREE
 
 
-def asked(timeline, until):
-    events = [timeline.event_at(t / 4) for t in range(int(until * 4))]
-    return [event and event.prompt for event in events]
-
-
-def shake(view, drags, seed):
-    draw = random.Random(seed)
-    model = view.model
-    for number in range(drags):
-        if draw.random() < 0.05:
-            model.set_locked(min(model.locked + draw.random() * 3, 200.0))
-        if draw.random() < 0.1:
-            view.set_range(draw.random() * 60, draw.choice([2.0, 7.3, 20.0, 111.0]))
-        before, undos = model.timeline, model.undo_stack.index()
-        locked, past = model.locked, asked(model.timeline, model.locked)
-        start = at(view, draw.random() * 80)
-        modifier = draw.choice([Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.AltModifier])
-        drag(view, start, QPoint(draw.randrange(-200, 1400), start.y()), modifier, steps=3)
-        after = model.timeline
-        assert make_timeline(after.events) == after, number
-        assert {event.id for event in after.events} == {event.id for event in before.events}
-        assert model.undo_stack.index() - undos == (after != before)
-        assert asked(after, locked) == past
-        assert all(event.seconds >= 0.25 for event in after.events)
-
-
-def test_300_random_drags_keep_the_timeline_sound(view):
-    model = view.model
-    shake(view, 300, seed=random.randrange(1 << 30))
-    model._locked = 0.0
-    while model.undo_stack.canUndo():
-        model.undo_stack.undo()
-    assert {event.id for event in model.timeline.events} >= {1, 2, 3}
-
-
-def test_random_drags_undo_to_the_very_beginning(view):
-    draw = random.Random()
-    for _ in range(40):
-        start = at(view, draw.random() * 50)
-        drag(view, start, QPoint(draw.randrange(0, 1200), start.y()))
-    while view.model.undo_stack.canUndo():
-        view.model.undo_stack.undo()
-    assert view.model.timeline == THREE
-
-
-@pytest.mark.endurance
-def test_1000_random_drags_keep_the_timeline_sound(view):
-    shake(view, 1000, seed=random.randrange(1 << 30))
-
-
 def test_painting_survives_anything(view):
     view.model.open(make_timeline([Event(1, 0, 0.25, "😀" * 500), Event(2, 1e5, 1e5 + 1, "مرحبا بالعالم")]))
     for offset, scale in ((0, 400), (9e4, 0.2), (0, 0.2)):
@@ -254,76 +149,6 @@ def test_the_past_is_hatched(view):
     assert len({hatched.pixel(x, row) for x in free}) > 2
 
 
-# The table twin
-
-
-@pytest.fixture
-def table(qtbot):
-    model = TimelineModel()
-    model.open(THREE)
-    widget = EventTableView(model)
-    widget.events_model = model
-    qtbot.addWidget(widget)
-    widget.show()
-    return widget
-
-
-def texts(table):
-    rows = table.model()
-    return [
-        [rows.index(row, column).data() for column in (START, END, STATE, PROMPT)]
-        for row in range(rows.rowCount())
-    ]
-
-
-def test_the_table_shows_the_same_events(table):
-    table.events_model.set_locked(13.0)
-    assert texts(table) == [
-        ["0.00", "9.00", "made", "one"],
-        ["12.00", "18.00", "playing", "two"],
-        ["30.00", "39.00", "to come", "three"],
-    ]
-
-
-@pytest.mark.parametrize("text", ["20,5", "20.5", " 20.50 s"])
-def test_the_table_takes_numbers_as_people_type_them(table, text):
-    rows = table.model()
-    assert rows.setData(rows.index(1, END), text)
-    assert table.events_model.timeline.get(2).end == 20.5
-    table.events_model.undo_stack.undo()
-    assert table.events_model.timeline == THREE
-
-
-def test_the_table_refuses_what_is_no_time_or_overlaps(table):
-    refusals = []
-    table.events_model.refused.connect(refusals.append)
-    rows = table.model()
-    for text in ("soon", "nan", "inf", "31", "-4", "11", ""):
-        assert not rows.setData(rows.index(1, END), text)
-    assert len(refusals) == 7
-    assert table.events_model.timeline == THREE
-    with pytest.raises(UserError):
-        parse_seconds("1e999")
-
-
-def test_the_table_adds_edits_and_deletes_by_keys(table):
-    QTest.keyClick(table, Qt.Key.Key_Insert)
-    assert len(texts(table)) == 4
-    rows = table.model()
-    assert rows.setData(rows.index(3, PROMPT), "four")
-    table.selectRow(0)
-    assert table.events_model.selected.id == 1
-    QTest.keyClick(table, Qt.Key.Key_Delete)
-    assert [row[3] for row in texts(table)] == ["two", "three", "four"]
-
-
-def test_the_table_is_a_sound_model(table, qtmodeltester):
-    qtmodeltester.check(table.model())
-    assert isinstance(table.model(), EventTable)
-    table.events_model.open(Timeline())
-    assert texts(table) == []
-
-
 def test_following_turns_the_page_but_leaves_an_editor_of_the_future_alone(view):
     view.set_range(0.0, 100.0)
     span = view.span
@@ -336,16 +161,6 @@ def test_following_turns_the_page_but_leaves_an_editor_of_the_future_alone(view)
     view.model.set_playhead(view.model.playhead + 1 / 16)
     view.follow()
     assert view.offset == 300.0
-
-
-def test_the_table_opens_the_prompt_of_an_added_event(table, qtbot):
-    table.resize(700, 200)
-    QTest.keyClick(table, Qt.Key.Key_Insert)
-    editor = table.findChild(QLineEdit)
-    editor.selectAll()
-    QTest.keyClicks(editor, "typed at once")
-    QTest.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: texts(table)[-1][3] == "typed at once")
 
 
 def test_markers_are_set_snapped_to_and_undone(view):

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QMenu, QScrollBar, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QMenu,
+    QScrollBar,
+    QSplitter,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from worldattention.app import icons
 from worldattention.app.panels.dock import PanelDock, Segments, flat_button
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.marks import Marker
+from worldattention.app.timeline.marks_table import MarksTableView
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.table import EventTableView
+from worldattention.app.timeline.time_fields import TimeFields
 from worldattention.app.timeline.view import TimelineView
 from worldattention.core.timeline import Event
 
@@ -32,6 +43,8 @@ class TimelineDock(PanelDock):
         self._model = model
         self.view = TimelineView(model)
         self.table = EventTableView(model)
+        self.marks = MarksTableView(model)
+        self.times = TimeFields(model)
         self._scroll = QScrollBar(Qt.Orientation.Horizontal)
         self._scroll.setAccessibleName(self.tr("Scroll the timeline"))
         self._stack = QStackedWidget()
@@ -44,16 +57,25 @@ class TimelineDock(PanelDock):
         column.addWidget(self.view, 1)
         column.addWidget(self._scroll)
         self._stack.addWidget(painted)
-        self._stack.addWidget(self.table)
+        tables = QSplitter(Qt.Orientation.Horizontal)
+        tables.addWidget(self.table)
+        tables.addWidget(self.marks)
+        tables.setSizes([600, 400])
+        tables.setChildrenCollapsible(False)
+        self._stack.addWidget(tables)
         add = flat_button("add", self.tr("Add an event at the playhead"), 18)
         add.clicked.connect(self.add_requested)
         tools = [
+            self.times,
             add,
             *(self._tool(name) for name in ("split", "delete", "undo", "redo", "fit")),
             self._segments,
         ]
         self.fill(self._stack, tools)
         self._segments.chosen.connect(self._show)
+        self.marks.seek_requested.connect(self.view.seek_requested)
+        self.marks.moment_requested.connect(self.view.moment_requested)
+        self.times.seek_requested.connect(self.view.seek_requested)
         self._scroll.valueChanged.connect(self._scrolled)
         self.view.range_changed.connect(self._range_changed)
         self.view.menu_requested.connect(self._menu)

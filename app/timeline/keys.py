@@ -38,15 +38,26 @@ def press_key(view: Editing, model: TimelineModel, event: QKeyEvent) -> bool:
         model.select_all(one.id for one in model.timeline.events)
     elif (step := _PAGES.get(Qt.Key(key))) is not None:
         _select(view, model, step, shift)
-    elif (step := _STEPS.get(Qt.Key(key))) is not None and held & Qt.KeyboardModifier.AltModifier:
-        if shift or control:
-            model.stretch_selected("end" if shift else "start", step)
-        else:
-            model.nudge_selected(step)
+    elif move_key(model, event):
+        pass
     elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F2) and selected is not None:
         view.edit_prompt(selected)
     else:
         return False
+    return True
+
+
+def move_key(model: TimelineModel, event: QKeyEvent) -> bool:
+    """Alt with Left or Right moves the selected events by a block, with Shift the end, with Ctrl the beginning."""
+    step, held = _STEPS.get(Qt.Key(event.key())), event.modifiers()
+    if step is None or not held & Qt.KeyboardModifier.AltModifier:
+        return False
+    if held & Qt.KeyboardModifier.ShiftModifier:
+        model.stretch_selected("end", step)
+    elif held & Qt.KeyboardModifier.ControlModifier:
+        model.stretch_selected("start", step)
+    else:
+        model.nudge_selected(step)
     return True
 
 

@@ -107,4 +107,6 @@ def in_order(markers: Iterable[Marker]) -> tuple[Marker, ...]:
 
 def moved(markers: tuple[Marker, ...], marker: Marker, at: float) -> tuple[Marker, ...]:
     """With that marker at another time."""
-    return in_order([*(other for other in markers if other != marker), replace(marker, at=max(at, 0.0))])
+    return in_order(
+        [*(other for other in markers if other != marker), replace(marker, at=min(max(at, 0.0), MAX_SECONDS))]
+    )

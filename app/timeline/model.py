@@ -12,6 +12,7 @@ from worldattention.app.commands import MarkerEdit, TimelineEdit
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline import marks, rules
 from worldattention.app.timeline.marks import Arc, Marker, ModeChange
+from worldattention.app.timeline.timecode import parse_time
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
@@ -299,6 +300,16 @@ class TimelineModel(QObject):
         if ids := self._selection:
             by = blocks * self.block_seconds
             self.edit(self._counted("Move", ids), lambda old: rules.shift(old, ids, by, self._locked)[0])
+
+    def retime(self, event_id: int, edge: str, text: str) -> bool:
+        """A typed time for one edge ("start" or "end") of an event."""
+
+        def change(old: Timeline) -> Timeline:
+            return rules.retime(
+                old, event_id, edge, parse_time(text, self.geometry.block_seconds), self._locked
+            )
+
+        return self.edit(self.tr("Change time"), change)
 
     def stretch_selected(self, edge: str, blocks: int) -> None:
         """Moves one edge ("start" or "end") of the event under the hand by whole blocks."""

@@ -194,6 +194,16 @@ def resize(
     return changed, guide if placed == guide else None
 
 
+def retime(timeline: Timeline, event_id: int, edge: str, seconds: float, locked: float) -> Timeline:
+    """One edge of the event at exactly that time. Raises UserError where it is past or another event is."""
+    event = timeline.get(event_id)
+    if (event.start if edge == "start" else event.end) < locked or seconds < locked:
+        raise UserError(locked_sentence())
+    if edge == "start":
+        return timeline.change(event_id, start=seconds)
+    return timeline.change(event_id, end=seconds)
+
+
 def add(timeline: Timeline, seconds: float, prompt: str, locked: float) -> Timeline:
     """A new event at `seconds`, as long as there is room, at most ten seconds. Raises UserError."""
     start = max(to_frame(seconds), locked)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+)
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from worldattention.app import theme
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.timeline.keys import move_key
 from worldattention.app.timeline.model import TimelineModel
-from worldattention.app.timeline.rules import locked_sentence
-from worldattention.core.errors import UserError
-from worldattention.core.timeline import Event, Timeline
+from worldattention.app.timeline.rows import RowTable
+from worldattention.app.timeline.words import state_words
+from worldattention.core.timeline import Event
 
 Index = QModelIndex | QPersistentModelIndex
 COLUMNS = (
@@ -26,17 +34,6 @@ COLUMNS = (
 START, END, STATE, PROMPT = range(4)
 
 
-def parse_seconds(text: str) -> float:
-    """A time as people type it, with comma or point in every locale. Raises UserError."""
-    try:
-        value = float(text.strip().removesuffix("s").strip().replace(",", "."))
-    except ValueError:
-        raise UserError(f"'{text.strip()}' is no time in seconds: type a number such as 12.5.") from None
-    if not math.isfinite(value):
-        raise UserError(f"'{text.strip()}' is no time in seconds: type a number such as 12.5.")
-    return value
-
-
 class EventTable(QAbstractTableModel):
     """Events as rows; edits go through the model and its undo stack."""
 
@@ -45,6 +42,7 @@ class EventTable(QAbstractTableModel):
         self._model = model
         self._events: tuple[Event, ...] = ()
         self._states: list[str] = []
+        self._rows: dict[int, int] = {}
         self._refresh()
         model.changed.connect(self._refresh)
         model.world_changed.connect(self._refresh_states)
@@ -90,10 +88,7 @@ class EventTable(QAbstractTableModel):
         event = self._events[index.row()]
         if index.column() == PROMPT:
             return self._model.reword(event.id, str(value))
-        return self._model.edit(
-            self.tr("Change time"),
-            lambda old: _retimed(old, event, index.column(), str(value), self._model.locked),
-        )
+        return self._model.retime(event.id, "start" if index.column() == START else "end", str(value))
 
     def event_at(self, row: int) -> Event | None:
         """The event of a row."""
@@ -101,74 +96,62 @@ class EventTable(QAbstractTableModel):
 
     def row_of(self, event_id: int) -> int:
         """The row of an event, or -1."""
-        return next((row for row, event in enumerate(self._events) if event.id == event_id), -1)
+        return self._rows.get(event_id, -1)
 
     def _refresh(self) -> None:
+        events, before = self._model.timeline.events, self._events
+        if [event.id for event in events] == [event.id for event in before]:
+            self._events, self._states = events, self._state_texts(events)
+            changed = [row for row, event in enumerate(events) if event != before[row]]
+            if changed:
+                first, last = self.index(changed[0], START), self.index(changed[-1], PROMPT)
+                self.dataChanged.emit(first, last)
+            return
         self.beginResetModel()
-        self._events = self._model.timeline.events
-        self._states = self._state_texts()
+        self._events, self._states = events, self._state_texts(events)
+        self._rows = {event.id: row for row, event in enumerate(events)}
         self.endResetModel()
 
     def _refresh_states(self) -> None:
-        states = self._state_texts()
+        states = self._state_texts(self._events)
         if states != self._states and len(states) == len(self._events):
             self._states = states
             self.dataChanged.emit(self.index(0, STATE), self.index(len(states) - 1, STATE))
 
-    def _state_texts(self) -> list[str]:
-        locked = self._model.locked
-        return [
-            self.tr("made")
-            if event.end <= locked
-            else self.tr("playing")
-            if event.start < locked
-            else self.tr("to come")
-            for event in self._events
-        ]
+    def _state_texts(self, events: tuple[Event, ...]) -> list[str]:
+        return [state_words(event, self._model.locked) for event in events]
 
 
-def _retimed(timeline: Timeline, event: Event, column: int, text: str, locked: float) -> Timeline:
-    seconds = parse_seconds(text)
-    edge = event.start if column == START else event.end
-    if edge < locked or seconds < locked:
-        raise UserError(locked_sentence())
-    if column == START:
-        return timeline.change(event.id, start=seconds)
-    return timeline.change(event.id, end=seconds)
+class EventTableView(RowTable):
+    """Does with keys what the mouse does on the painted timeline; a selection here is one there.
 
-
-class EventTableView(QTableView):
-    """Insert adds an event, Delete removes the selected one; a selection here is one on the timeline."""
+    Insert or A adds, Delete removes, S splits at the playhead, M marks it, Alt with the arrows moves by a block,
+    with Shift the end, with Ctrl the beginning; Enter or F2 edits a cell.
+    """
 
     def __init__(self, model: TimelineModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(translate("EventTableView", "Events as a table"), PROMPT, parent)
         self._model = model
         self._table = EventTable(model, self)
+        self._syncing = False
         self.setModel(self._table)
-        self.setAccessibleName(self.tr("Events as a table"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setAlternatingRowColors(True)
-        self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().setDefaultSectionSize(26)
-        self.verticalHeader().hide()
-        header = self.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(PROMPT, QHeaderView.ResizeMode.Stretch)
-        for column in (START, END, STATE):
-            self.setColumnWidth(column, 90)
-        self.selectionModel().currentRowChanged.connect(self._row_changed)
+        self.size_columns({START: 84, END: 84, STATE: 84})
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.selectionModel().selectionChanged.connect(self._rows_selected)
         model.selection_changed.connect(self._show_selection)
         model.changed.connect(self._show_selection)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
         if event.key() == Qt.Key.Key_Delete:
             self._model.delete_selected()
-        elif event.key() == Qt.Key.Key_Insert:
+        elif plain and event.key() in (Qt.Key.Key_Insert, Qt.Key.Key_A):
             self.add_at(max(self._model.timeline.seconds, self._model.locked))
-        else:
+        elif plain and event.key() == Qt.Key.Key_S:
+            self._model.split()
+        elif plain and event.key() == Qt.Key.Key_M:
+            self._model.toggle_marker()
+        elif not move_key(self._model, event):
             super().keyPressEvent(event)
 
     def add_at(self, seconds: float) -> None:
@@ -178,15 +161,26 @@ class EventTableView(QTableView):
             self.setCurrentIndex(index)
             self.edit(index)
 
-    def _row_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
-        event = self._table.event_at(current.row())
-        if event is not None:
-            self._model.select(event.id)
+    def _rows_selected(self) -> None:
+        if self._syncing:
+            return
+        rows = [index.row() for index in self.selectionModel().selectedRows()]
+        current = self.currentIndex().row()
+        rows.sort(key=lambda row: (row == current, row))  # the row under the cursor last
+        events = [event for row in rows if (event := self._table.event_at(row)) is not None]
+        self._model.select_all(event.id for event in events)
 
     def _show_selection(self) -> None:
-        selected = self._model.selected
-        row = self._table.row_of(selected.id) if selected is not None else -1
-        if row < 0:
-            self.clearSelection()
-        elif self.currentIndex().row() != row:
-            self.selectRow(row)
+        rows = [row for event_id in self._model.selection if (row := self._table.row_of(event_id)) >= 0]
+        if rows == sorted(index.row() for index in self.selectionModel().selectedRows()):
+            return
+        chosen = QItemSelection()
+        for row in rows:
+            chosen.select(self._table.index(row, START), self._table.index(row, PROMPT))
+        flags = QItemSelectionModel.SelectionFlag
+        self._syncing = True
+        self.selectionModel().select(chosen, flags.ClearAndSelect)
+        if rows:
+            column = max(self.currentIndex().column(), START)
+            self.selectionModel().setCurrentIndex(self._table.index(rows[-1], column), flags.NoUpdate)
+        self._syncing = False

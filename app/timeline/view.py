@@ -30,7 +30,7 @@ from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.pointing import Pointed, pointed_at, pressed
 from worldattention.app.timeline.words import selection_words
 from worldattention.core.errors import UserError
-from worldattention.core.timeline import Event
+from worldattention.core.timeline import MAX_SECONDS, Event
 
 SNAP_PIXELS = 8
 SCROLL_PIXELS = 28
@@ -101,13 +101,13 @@ class TimelineView(QWidget):
     def end(self) -> float:
         """Seconds that can be scrolled to."""
         content = max(self._model.timeline.seconds, self._model.locked, self._model.playhead)
-        return max(content * 1.05 + 5.0, self.span)
+        return max(min(content, MAX_SECONDS) * 1.05 + 5.0, self.span)
 
     def set_range(self, offset: float, scale: float | None = None) -> None:
         """Scrolls and zooms."""
         if scale is not None:
             self._scale = min(max(scale, MIN_SCALE), MAX_SCALE)
-        self._offset = max(0.0, offset)
+        self._offset = min(max(0.0, offset), MAX_SECONDS)
         self.range_changed.emit()
         self.update()
 
