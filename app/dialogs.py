@@ -18,7 +18,6 @@ from worldattention import __version__
 from worldattention.app import icons, theme
 from worldattention.app.actions import SPECS
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
-from worldattention.app.timeline.layout import clock
 
 _MORE_KEYS = (
     ("Enter", QT_TRANSLATE_NOOP("KeysDialog", "Say the prompt: the world changes at the next block")),
@@ -115,31 +114,6 @@ def ask_recover(parent: QWidget, name: str) -> bool:
     box.setDefaultButton(recover)
     box.exec()
     return box.clickedButton() is recover
-
-
-def ask_export_length(parent: QWidget, made_s: float, whole_s: float) -> float | None:
-    """Seconds to export: what is made, or the whole timeline; None to cancel."""
-    box = QMessageBox(
-        QMessageBox.Icon.Question,
-        translate("Dialogs", "Export video"),
-        translate("Dialogs", "How much of the world?"),
-        parent=parent,
-    )
-    box.setInformativeText(
-        translate("Dialogs", "The part that is not made yet is made first; that takes as long as it takes.")
-    )
-    whole = box.addButton(
-        translate("Dialogs", "Whole timeline ({})").format(clock(whole_s)), QMessageBox.ButtonRole.AcceptRole
-    )
-    made = box.addButton(
-        translate("Dialogs", "What is made ({})").format(clock(made_s)), QMessageBox.ButtonRole.AcceptRole
-    )
-    box.addButton(QMessageBox.StandardButton.Cancel)
-    box.setDefaultButton(whole)
-    box.exec()
-    if box.clickedButton() is whole:
-        return whole_s
-    return made_s if box.clickedButton() is made else None
 
 
 def _key_text(key: str) -> str:

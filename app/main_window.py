@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxL
 
 from worldattention.app import dialogs, icons, window_state
 from worldattention.app.actions import RECENT, SAMPLES, SPECS, fill_menus, make_actions
-from worldattention.app.export_dialog import ExportFlow
+from worldattention.app.exporting import ExportFlow
 from worldattention.app.library import Library
 from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QIcon, QKeyEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import QFont, QIcon, QKeyEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from worldattention.app import theme
 from worldattention.app.texts import QT_TRANSLATE_NOOP, plain_label, tip, translate
 
 PICTURE = QSize(224, 112)
@@ -76,13 +76,10 @@ class Welcome(QScrollArea):
         self._grid = QGridLayout()
         self._grid.setSpacing(10)
         self.cards = [self._card(path) for path in in_order(samples)]
+        self.recent = [self._recent(path) for path in recent[:RECENT_SHOWN]]
+        self._cells: list[QWidget] = [*self.cards, *([self._recent_card()] if self.recent else [])]
         column.addLayout(self._grid)
         column.addLayout(self._buttons())
-        if recent:
-            column.addWidget(_heading(self.tr("Recent")))
-            self.recent = [self._recent(path) for path in recent[:RECENT_SHOWN]]
-            for button in self.recent:
-                column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         self.setWidget(page)
         host.installEventFilter(self)
@@ -106,8 +103,8 @@ class Welcome(QScrollArea):
 
     def _arrange(self) -> None:
         columns = max(1, (self.width() - 40) // (CARD_WIDTH + 10))
-        for index, card in enumerate(self.cards):
-            self._grid.addWidget(card, index // columns, index % columns, Qt.AlignmentFlag.AlignLeft)
+        for index, card in enumerate(self._cells):
+            self._grid.addWidget(card, index // columns, index % columns)
         for number in range(self._grid.columnCount()):
             self._grid.setColumnStretch(number, 0)
         self._grid.setColumnStretch(columns, 1)
@@ -128,6 +125,20 @@ class Welcome(QScrollArea):
         card.clicked.connect(lambda: self.sample_chosen.emit(path))
         return card
 
+    def _recent_card(self) -> QWidget:
+        card = QWidget()
+        card.setFixedWidth(CARD_WIDTH)
+        column = QVBoxLayout(card)
+        column.setContentsMargins(4, 4, 4, 4)
+        column.setSpacing(2)
+        title = plain_label(self.tr("Recent"))
+        title.setObjectName("muted")
+        column.addWidget(title)
+        for button in self.recent:
+            column.addWidget(button)
+        column.addStretch(1)
+        return card
+
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
@@ -143,19 +154,21 @@ class Welcome(QScrollArea):
         row.addStretch(1)
         return row
 
-    def _recent(self, path: Path) -> QPushButton:
+    def _recent(self, path: Path) -> QToolButton:
         missing = not path.exists()
-        button = QPushButton(self.tr("{} (missing)").format(path.stem) if missing else path.stem)
-        button.setObjectName("link")
+        button = QToolButton()
+        text = self.tr("{} (missing)").format(path.stem) if missing else path.stem
+        button.setText(button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, CARD_WIDTH - 30))
+        button.setProperty("flat", True)
         button.setAccessibleName(self.tr("Open {}").format(path.stem))
         button.setToolTip(tip(str(path)))
         button.setEnabled(not missing)
-        button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.clicked.connect(lambda: self.project_chosen.emit(path))
         return button
 
 
 def _heading(text: str) -> QLabel:
     label = plain_label(text)
-    label.setObjectName("heading")
+    label.setFont(theme.font(19, QFont.Weight.DemiBold))
     return label

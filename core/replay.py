@@ -95,6 +95,10 @@ class ReplaySession:
         """Raises UserError: a recording takes no prompts."""
         raise UserError(FIXED)
 
+    def configure(self, config: EngineConfig) -> int:
+        """Raises UserError: a recording has no settings."""
+        return self.engine.configure(config)
+
     def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult:
         """The next block as it was recorded. Raises Cancelled, UserError."""
         return self.engine.step(cancel)

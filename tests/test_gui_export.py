@@ -5,9 +5,12 @@ import os
 import numpy as np
 import pytest
 from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
 
 from tests.test_recorded import KOREAN, made
 from worldattention.app.export import GIF, PICTURES, ExportJob, export
+from worldattention.app.export_dialog import ExportDialog
 from worldattention.app.reel import Reel
 from worldattention.app.strip import WIDTH, draw_strip
 from worldattention.core.errors import Cancelled, UserError
@@ -157,3 +160,72 @@ def test_the_log_cuts_records_to_a_range_and_follows_a_rewind(tmp_path):
     assert len(log) == 3
     log.close()
     assert os.listdir(tmp_path) == []
+
+
+def form_of(window, qtbot):
+    qtbot.waitUntil(lambda: window.world.blocks > 3, timeout=20000)
+    window.world.playback.pause()
+    window.actions_by_name["export"].trigger()
+    form = window.findChild(ExportDialog)
+    assert form.isVisible()
+    return form, form.go
+
+
+def choose(monkeypatch, path):
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_a: (str(path), ""))
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [(0, ".mp4"), (1, ".gif"), (2, "")])
+def test_case_22_a_range_is_chosen_and_exported(make_window, qtbot, tmp_path, monkeypatch, kind, suffix):
+    folder = tmp_path / KOREAN
+    folder.mkdir()
+    one = make_window()
+    form, go = form_of(one, qtbot)
+    form.kind.setCurrentIndex(kind)
+    form.length.setCurrentIndex(2)
+    form.start.setText("0,5")
+    form.end.setText("1.25")
+    assert form.note.text().startswith("12 frames, 0.75 s, 256 x 128")
+    choose(monkeypatch, folder / "장면")
+    qtbot.mouseClick(go, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not one.export_flow.running, timeout=20000)
+    assert "Exported" in one.notifications.history[-1].text
+    names = {0: ["장면.jsonl", "장면.mp4"], 1: ["장면.gif"], 2: ["장면"]}
+    assert sorted(os.listdir(folder)) == names[kind]
+    if kind == 0:
+        assert open_recorded(folder / "장면.mp4").frames == 12
+
+
+@pytest.mark.parametrize(("start", "end"), [("2", "1"), ("0", "0"), ("nonsense", "1"), ("-1", "1"), ("", "")])
+def test_a_range_that_is_none_is_said_while_it_is_typed(make_window, qtbot, start, end):
+    one = make_window()
+    form, go = form_of(one, qtbot)
+    form.length.setCurrentIndex(2)
+    form.start.setText(start)
+    form.end.setText(end)
+    assert not go.isEnabled()
+    assert form.note.text().endswith(".")
+    form.length.setCurrentIndex(0)
+    assert go.isEnabled()
+    form.reject()
+
+
+def test_case_21_without_ffmpeg_the_form_points_at_pictures(make_window, qtbot, monkeypatch):
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", "/nowhere/ffmpeg")
+    one = make_window()
+    form, go = form_of(one, qtbot)
+    assert not go.isEnabled()
+    assert "pictures instead" in form.note.text()
+    form.kind.setCurrentIndex(2)
+    assert go.isEnabled()
+    form.reject()
+
+
+def test_the_form_says_what_is_made_first_and_how_large_it_gets(make_window, qtbot):
+    one = make_window()
+    form, _ = form_of(one, qtbot)
+    form.length.setCurrentIndex(1)
+    form.strip.setChecked(True)
+    made = one.world.reel.made / 16
+    assert form.note.text() == f"480 frames, 30.00 s, 1344 x 512. {30 - made:.1f} s of it are made first."
+    form.reject()

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from tests.fakes_window import FakeSession, Script, opener
 from tests.test_recorder import decode
 from worldattention.app import playback, project_files, theme
+from worldattention.app.export import ExportJob
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.timeline.marks import Marker
 from worldattention.core import recorder
@@ -355,7 +356,7 @@ def test_it_closes_in_every_state(window, qtbot, state, tmp_path):
         one.world.playback.pause()
     if state == "exporting":
         one.script.step_s = 0.3
-        one.export_flow.begin(tmp_path / "x.mp4", 16 * 60)
+        one.export_flow.begin(ExportJob(tmp_path / "x.mp4", 16 * 60))
         qtbot.wait(300)
     begin = time.monotonic()
     assert one.close()
@@ -371,7 +372,7 @@ def test_export_writes_what_was_made_and_makes_the_rest(window, qtbot, tmp_path)
     path.parent.mkdir()
     shares = []
     one.world.export_moved.connect(lambda done, total: shares.append((done, total)))
-    one.export_flow.begin(path, 50)
+    one.export_flow.begin(ExportJob(path, 50))
     qtbot.waitUntil(lambda: not one.export_flow.running, timeout=60000)
     assert any("Exported 3.1 s" in text for text in texts(one))
     assert shares == [(16, 50), (32, 50), (48, 50), (50, 50)]
@@ -384,7 +385,7 @@ def test_export_writes_what_was_made_and_makes_the_rest(window, qtbot, tmp_path)
 def test_an_export_can_be_cancelled_and_leaves_nothing(window, qtbot, tmp_path):
     one = window(step_s=0.1)
     blocks(qtbot, one, 1)
-    one.export_flow.begin(tmp_path / "out.mp4", 16 * 60)
+    one.export_flow.begin(ExportJob(tmp_path / "out.mp4", 16 * 60))
     qtbot.wait(400)
     QTest.mouseClick(one.export_flow._dialog.findChild(QPushButton), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not one.export_flow.running, timeout=60000)
@@ -397,7 +398,7 @@ def test_an_export_can_be_cancelled_and_leaves_nothing(window, qtbot, tmp_path):
 def test_an_export_to_nowhere_is_one_sentence(window, qtbot, tmp_path):
     one = window()
     blocks(qtbot, one, 1)
-    one.export_flow.begin(tmp_path / "missing" / "out.mp4", 12)
+    one.export_flow.begin(ExportJob(tmp_path / "missing" / "out.mp4", 12))
     qtbot.waitUntil(lambda: not one.export_flow.running, timeout=60000)
     assert any("There is no folder" in text for text in texts(one))
 
