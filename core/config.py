@@ -139,7 +139,8 @@ def with_choices(
 
 def memory_shape(config: EngineConfig) -> tuple[object, ...]:
     """What cannot change while the memory holds something."""
-    return config.preset, replace(config.cache, retrieval="hkv", recall_every_blocks=0, read_deadline_ms=None)
+    live = replace(config.cache, retrieval="hkv", recall_every_blocks=0, stage1_width=1, read_deadline_ms=None)
+    return config.preset, live
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

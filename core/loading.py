@@ -78,7 +78,7 @@ def load_model(
     report("transformer", 0.0)
     transformer, hsa, name = load_transformer(folder / "transformer", where, dtype)
     report("autoencoder", 0.3)
-    autoencoder = _load_autoencoder(folder / "autoencoder")
+    autoencoder = load_autoencoder(folder / "autoencoder")
     geometry = POCKET_GEOMETRY
     _check_fit(transformer, geometry, folder)
     report("text encoder", 0.4)
@@ -256,7 +256,7 @@ def _rebuild_rope(model: CausalWanTransformer3DModel) -> None:
     model.rope = rope
 
 
-def _load_autoencoder(folder: Path) -> PocketAutoencoder:
+def load_autoencoder(folder: Path) -> PocketAutoencoder:
     settings = read_json(folder / "config.json")
     kind = settings.get("_class_name")
     if kind != "PocketAutoencoder":

@@ -134,7 +134,7 @@ class WorldMemory:
 
     def retrieve(self, query: Tensor, prompt_vector: Tensor, block: int) -> Retrieval:
         """Every score and the choice of pages. query [S, H, D], prompt_vector [E]."""
-        self.bank.seed = self.config.seed
+        self.bank.seed, self.bank.config = self.config.seed, self.config.cache
         policy = self.config.cache.retrieval
         return self.bank.retrieve(query, prompt_vector, self._excluded(), policy, block)
 

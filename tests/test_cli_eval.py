@@ -2,15 +2,17 @@
 
 import json
 import signal
+from functools import partial
 
 import pytest
 import torch
 
 from tests.toy import toy_model
 from worldattention.app.cli import main
+from worldattention.app.commandline import measure
 from worldattention.core import loading
 from worldattention.core.engine import Engine
-from worldattention.core.evaluation import recall
+from worldattention.core.evaluation import drift, following, recall
 from worldattention.core.evaluation.pocket_reader import PocketReader, find_reader
 from worldattention.core.evaluation.recall_plan import plan_episode
 from worldattention.core.pocket.reader import Reader, save_reader
@@ -29,17 +31,23 @@ def reader_file(tmp_path):
 @pytest.fixture
 def tiny(monkeypatch):
     """Short episodes over a toy engine whose frames are blown up to the size that the reader knows."""
-    real = recall.RecallSettings
-    monkeypatch.setattr(recall, "RecallSettings", lambda **options: real(**options, **TINY))
+    monkeypatch.setattr(measure, "RecallSettings", partial(recall.RecallSettings, **TINY))
     monkeypatch.setattr(
         loading, "open_engine", lambda model, device, config, progress=None: Engine(toy_model(), config)
     )
-    read = PocketReader.__call__
-    monkeypatch.setattr(
-        PocketReader,
-        "__call__",
-        lambda self, frames, plan: read(self, frames.repeat(4, 1).repeat(4, 2), plan),
-    )
+    for module, name, sizes in (
+        (following, "FollowingSettings", {"blocks": 2, "read_blocks": 1}),
+        (drift, "DriftSettings", {"end_seconds": 1.0}),
+    ):
+        kind = getattr(module, name)
+        monkeypatch.setattr(measure, name, partial(kind, **sizes))
+    read = PocketReader.read
+
+    def read_enlarged(self, frames, names):
+        factor = 128 // frames.shape[1]
+        return read(self, frames.repeat(factor, 1).repeat(factor, 2), names)
+
+    monkeypatch.setattr(PocketReader, "read", read_enlarged)
 
 
 def test_a_real_engine_is_evaluated_and_reported(tiny, reader_file, capsys):
@@ -61,6 +69,80 @@ def test_a_real_engine_is_evaluated_and_reported(tiny, reader_file, capsys):
     assert set(json.loads(capsys.readouterr().out.splitlines()[-1])) == {
         *("hkv", "none", "recent", "ceiling", "about")
     }
+
+
+def run(capsys, reader_file, *arguments):
+    """The JSON object and the table of a measurement."""
+    assert main(["eval", *arguments, "--reader", str(reader_file), "--json", "--device", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return json.loads(lines[-1]), "\n".join(lines[:-1])
+
+
+def test_worlds_that_step_together_recall_as_one_does(tiny, reader_file, capsys):
+    alone, _ = run(capsys, reader_file, "recall", "--episodes", "3", "--retrieval", "none")
+    together, _ = run(
+        capsys, reader_file, "recall", "--episodes", "3", "--retrieval", "none", "--worlds", "2"
+    )
+    assert together.keys() == alone.keys()
+    assert together["about"]["pages_before_return"] == alone["about"]["pages_before_return"]
+    assert together["hkv"]["n"] == 3
+
+
+def test_prompt_following_is_measured_against_true_scenes(tiny, reader_file, capsys, tmp_path):
+    table_file = tmp_path / "table.md"
+    result, table = run(capsys, reader_file, "prompt", "--episodes", "2", "--markdown", str(table_file))
+    for name in ("action", "place", "weather", "time", "shirt", "sex"):
+        assert 0 <= result[name]["low"] <= result[name]["accuracy"] <= result[name]["high"] <= 1
+        assert result["true"][name]["n"] == 2
+        assert f"| {name} | " in table
+    for name in ("gradient energy, made over true", "motion energy, made over true"):
+        assert result[name]["accuracy"] > 0
+    assert table_file.read_text().rstrip("\n") == table.rstrip("\n")
+
+
+def test_drift_is_measured(tiny, reader_file, capsys):
+    result, table = run(capsys, reader_file, "drift", "--episodes", "2", "--seconds", "4.5", "--worlds", "2")
+    assert set(result) == {
+        *("sharpness, last over first", "motion, last over first", "read-back, last over first"),
+        *("VDE of sharpness", "VDE of motion", "about"),
+    }
+    assert result["about"]["seconds"] == 4.5
+    assert result["VDE of motion"]["accuracy"] >= 0
+    assert "Drift over 4.5 s" in table
+
+
+def test_the_ablation_holds_the_tables_of_the_paper(tiny, reader_file, capsys):
+    result, table = run(capsys, reader_file, "ablation", "--episodes", "2")
+    assert set(result["attention"]) == {"hsa", "dense", "linear", "sparse"}
+    assert set(result["hsa_minus"]) == {"dense", "linear", "sparse"}
+    assert set(result["stage1_width"]) == {"1", "2", "3"}
+    assert set(result["retrieval"]) == {*recall.POLICIES, "ceiling"}
+    assert result["stage1_width"]["3"] == result["retrieval"]["hkv"], "three chunks are the default"
+    assert "| dense | " in table
+    assert "| hkv, 1 chunk | " in table
+
+
+def test_the_reader_is_measured_by_attribute(reader_file, capsys):
+    result, table = run(capsys, reader_file, "reader", "--episodes", "3")
+    assert result["scenes"] == 3
+    assert result["attributes"]["place"]["n"] == 3
+    assert all(0 <= row["accuracy"] <= 1 for row in result["attributes"].values())
+    assert "| place | " in table
+
+
+def test_a_table_that_cannot_be_written_is_one_sentence(reader_file, capsys, tmp_path):
+    arguments = ["reader", "--episodes", "1", "--reader", str(reader_file), "--markdown", str(tmp_path)]
+    assert main(["eval", *arguments]) == 1
+    assert "could not be written" in capsys.readouterr().err
+
+
+def test_the_command_tells_other_worlds_prompts(capsys):
+    assert main(["eval", "prompt", "--understanding", "--episodes", "20", "--json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    result = json.loads(lines[-1])
+    assert result["prompts"]["grammar"] == 20
+    assert result["area"] > 0.9
+    assert "| other worlds |" in "\n".join(lines)
 
 
 def test_a_stop_is_one_sentence(tiny, reader_file, capsys, monkeypatch):
@@ -101,7 +183,9 @@ def test_the_reader_lies_with_its_model(tmp_path):
     assert find_reader("pocket").parts[-3:] == ("assets", "evaluation", "reader.safetensors")
 
 
-@pytest.mark.parametrize("arguments", [[], ["drift"], ["recall", "--episodes", "0"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["dreams"], ["recall", "--episodes", "0"], ["drift", "--seconds", "0"]]
+)
 def test_wrong_usage(arguments, capsys):
     assert main(["eval", *arguments]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -13,11 +13,15 @@ from worldattention.core.evaluation.recall import (
     POLICIES,
     RecallSettings,
     agreement,
-    evaluate_recall,
     majority,
+)
+from worldattention.core.evaluation.recall import (
+    evaluate_recall as evaluate_recall_in,
 )
 from worldattention.core.evaluation.recall_plan import plan_episode
 from worldattention.core.evaluation.statistics import Hits
+from worldattention.core.evaluation.variety import entropy, expected_entropy, variety
+from worldattention.core.evaluation.worlds import OneWorld
 from worldattention.core.pocket.mentions import parse
 from worldattention.core.telemetry import BlockResult, PageRecord
 
@@ -42,6 +46,10 @@ class Remembering(FakeEngine):
         self.places, self.now = {}, ("", [])
         self.rng = random.Random(seed)
         self.ledger["resets"].append(seed)
+
+    def configure(self, config):
+        self.config = config
+        return self.block
 
     def fork(self, config=None):
         other = Remembering(self.remembers, self.ledger)
@@ -70,6 +78,10 @@ class Remembering(FakeEngine):
         return BlockResult(frames, replace(result.telemetry, pages=pages))
 
 
+def evaluate_recall(world, *arguments, **options):
+    return evaluate_recall_in(OneWorld(world), *arguments, **options)
+
+
 def read(frames, plan):
     return [{f"colour {i}": int(frame[0, i, 0]) for i in range(ATTRIBUTES)} for frame in frames]
 
@@ -91,6 +103,31 @@ def test_accuracy_follows_what_each_policy_remembers():
     table = report.to_markdown()
     assert table.count("\n| ") == len(POLICIES) + 3
     assert "| none | " in table
+
+
+def test_widths_are_more_ways_to_come_back():
+    settings = replace(SMALL, policies=("hkv", "none"), widths=(1, 2))
+    world, configs = Remembering(), []
+    fork = world.fork
+    world.fork = lambda config: (configs.append(config.cache), fork(config))[1]
+    report = evaluate_recall(world, read, settings)
+    assert [(c.retrieval, c.stage1_width) for c in configs[:4]] == [
+        *(("hkv", 3), ("none", 3), ("hkv", 1), ("hkv", 2)),
+    ]
+    assert {"hkv, 1 chunk", "hkv, 2 chunks"} <= set(report.estimates)
+    assert world.ledger["steps"] == settings.blocks
+    assert {len(hits) for hits in report.hits.values()} == {SMALL.episodes}
+    assert 0.7 < report.variety < 1.3
+
+
+def test_variety_is_one_for_the_renderer_and_nothing_for_one_fixed_house():
+    rng = random.Random(4)
+    drawn = [{"cabin": rng.randrange(8), "layout": rng.randrange(4)} for _ in range(400)]
+    assert variety(drawn) == pytest.approx(1, abs=0.02)
+    assert variety([{"cabin": 3, "layout": 1}] * 20) == 0
+    simulated = [entropy([rng.randrange(8) for _ in range(6)]) for _ in range(4000)]
+    assert expected_entropy(6, 8) == pytest.approx(sum(simulated) / 4000, rel=0.02)
+    assert variety([]) == variety([{"cabin": 1}]) == 1
 
 
 def test_history_is_made_once_and_forked_for_each_policy():

@@ -1,46 +1,71 @@
-"""`worldattention eval recall`: what comes back after an absence, for each retrieval policy."""
+"""`worldattention eval`: what the world remembers, obeys and keeps, measured against the truth of its renderer."""
 
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
 from pathlib import Path
+from typing import Any, Protocol
 
 from worldattention.app.commandline import console
-from worldattention.app.commandline.interrupt import cancel_on_signal
-from worldattention.app.commandline.load import open_engine
-from worldattention.app.commandline.options import Options, positive
+from worldattention.app.commandline.options import Options, positive, seconds
+from worldattention.core.errors import UserError
 
-HELP = "measure what comes back after an absence"
+HELP = "measure memory, prompt following, drift and their parts"
+
+
+class Report(Protocol):
+    """What every measurement returns."""
+
+    def to_json(self) -> dict[str, Any]: ...
+    def to_markdown(self) -> str: ...
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     add = parser.add_argument
-    add("what", choices=["recall"], metavar="recall", help="what to measure")
+    add("what", choices=MEASUREMENTS, metavar="|".join(MEASUREMENTS), help="what to measure")
     add("--episodes", type=positive, default=16, metavar="N", help="worlds to make (default: 16)")
-    add("--reader", type=Path, metavar="FILE", help="weights of the reader of hidden attributes")
+    add("--reader", type=Path, metavar="FILE", help="weights of the reader of attributes")
+    add("--markdown", type=Path, metavar="FILE", help="write the table there as well")
+    add("--understanding", action="store_true", help="with prompt: are prompts of other worlds told?")
+    add(
+        "--seconds",
+        type=seconds,
+        default=60.0,
+        metavar="S",
+        help="with drift: length of a world (default: 60)",
+    )
+    add(
+        "--worlds",
+        type=positive,
+        default=None,
+        metavar="N",
+        help="worlds that step together (default: 1 on the CPU, 16 on a GPU)",
+    )
 
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
-    """Evaluates and reports. Raises UserError or Cancelled."""
-    from worldattention.core.evaluation.pocket_reader import PocketReader, find_reader
-    from worldattention.core.evaluation.recall import POLICIES, RecallSettings, evaluate_recall
-    from worldattention.core.project import ProjectSettings
+    """Measures and reports. Raises UserError or Cancelled."""
+    from worldattention.app.commandline import measure  # what it measures with is loaded when it runs
 
-    reader = PocketReader(arguments.reader or find_reader(options.model))
-    policies = POLICIES if options.retrieval is None else ("hkv", "none", options.retrieval)
-    settings = RecallSettings(
-        episodes=arguments.episodes, seed=options.seed or 0, policies=tuple(dict.fromkeys(policies))
-    )
-    engine = open_engine(options, ProjectSettings())
-    with (
-        closing(engine),
-        cancel_on_signal() as cancel,
-        console.progress_bar("Recall", "blocks") as show,
-    ):
-        report = evaluate_recall(engine, reader, settings, lambda done, total: show(done, total, ""), cancel)
-    console.say(report.to_markdown())
+    name = "understanding" if arguments.understanding else arguments.what
+    report: Report = getattr(measure, name)(arguments, options)
+    table = report.to_markdown()
+    console.say(table)
+    if arguments.markdown is not None:
+        _write(arguments.markdown, table)
     if options.json:
         console.say_json(report.to_json())
     return 0
+
+
+MEASUREMENTS = ("recall", "prompt", "drift", "ablation", "density", "reader")
+
+
+def _write(path: Path, table: str) -> None:
+    try:
+        path.write_text(f"{table}\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"The table could not be written to '{path}' ({error.strerror}): name another file."
+        ) from None

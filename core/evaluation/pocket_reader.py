@@ -16,6 +16,7 @@ from worldattention.core.pocket.reader import load_reader
 from worldattention.core.pocket.truth import ATTRIBUTES, PLACE_ATTRIBUTES
 from worldattention.core.pocket.vocabulary import PLACES
 
+_AT_ONCE = 64
 READER_FILE = "reader.safetensors"
 
 
@@ -28,7 +29,7 @@ class PocketReader:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._reader = load_reader(path)
+            self.network = load_reader(path)
         except FileNotFoundError as error:
             raise UserError(
                 f"The reader's weights '{path}' are missing: run from a checkout of the repository, or give --reader."
@@ -40,11 +41,16 @@ class PocketReader:
         self._columns = {attribute.name: column for column, attribute in enumerate(ATTRIBUTES)}
 
     def __call__(self, frames: Frames, plan: EpisodePlan) -> Sequence[Mapping[str, int]]:
-        """One reading for each of frames [T, H, W, 3]."""
-        pictures = torch.from_numpy(frames.copy()).permute(0, 3, 1, 2).float() / 255
-        classes = self._reader.read(pictures).tolist()
-        names = PLACE_ATTRIBUTES[PLACES[plan.scene.place]]
-        return [{name: row[self._columns[name]] for name in names} for row in classes]
+        """What the place of an episode shows, one reading for each of frames [T, H, W, 3]."""
+        return self.read(frames, PLACE_ATTRIBUTES[PLACES[plan.scene.place]])
+
+    def read(self, frames: Frames, names: Sequence[str]) -> Sequence[Mapping[str, int]]:
+        """The attributes `names` in each of frames [T, H, W, 3]."""
+        rows: list[list[int]] = []
+        for start in range(0, len(frames), _AT_ONCE):
+            part = torch.from_numpy(frames[start : start + _AT_ONCE].copy())
+            rows += self.network.read(part.permute(0, 3, 1, 2).float() / 255).tolist()
+        return [{name: row[self._columns[name]] for name in names} for row in rows]
 
 
 def find_reader(model: str) -> Path:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,8 @@ from worldattention.core.config import EngineConfig, with_choices
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.evaluation.recall_plan import EpisodePlan, plan_episode
 from worldattention.core.evaluation.statistics import Estimate, Hits, estimate_difference, estimate_share
-from worldattention.core.geometry import Geometry
+from worldattention.core.evaluation.variety import variety
+from worldattention.core.evaluation.worlds import World, Worlds
 from worldattention.core.telemetry import BlockResult
 
 POLICIES = ("hkv", "chunk", "recent", "random", "mismatched", "none")
@@ -32,40 +34,32 @@ Progress = Callable[[int, int], None]
 """Takes the blocks that are done and the blocks in all."""
 
 
-class World(Protocol):
-    """The part of an engine that an episode needs."""
-
-    config: EngineConfig
-
-    @property
-    def geometry(self) -> Geometry:
-        """Sizes."""
-        ...
-
-    def step(self, prompt: str, cancel: Callable[[], bool] | None = None) -> BlockResult:
-        """The next block."""
-        ...
-
-    def reset(self, seed: int | None = None) -> None:
-        """Back to the first block."""
-        ...
-
-    def fork(self, config: EngineConfig | None = None) -> World:
-        """A second world with the same past."""
-        ...
-
-    def close(self) -> None:
-        """Releases what it holds."""
-        ...
-
-
 Reader = Callable[[Frames, EpisodePlan], Sequence[Mapping[str, int]]]
 """Reads the hidden attributes of every frame [T, H, W, 3] of a scene: one mapping a frame."""
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to come back: a retrieval policy, and how many chunks its first stage keeps (None: as configured)."""
+
+    name: str
+    retrieval: str
+    stage1_width: int | None = None
+
+    def of(self, config: EngineConfig) -> EngineConfig:
+        """The configuration of the fork that comes back this way."""
+        config = with_choices(config, retrieval=self.retrieval)
+        if self.stage1_width is None:
+            return config
+        return replace(config, cache=replace(config.cache, stage1_width=self.stage1_width))
+
+
+@dataclass(frozen=True, slots=True)
 class RecallSettings:
-    """Sizes of an evaluation. Blocks count pixel blocks; `read_blocks` at the end of a stay are read."""
+    """Sizes of an evaluation. Blocks count pixel blocks; `read_blocks` at the end of a stay are read.
+
+    `attention` None is the worlds' own; `widths` adds `hkv` with these many chunks in stage 1.
+    """
 
     episodes: int = 16
     seed: int = 0
@@ -76,12 +70,25 @@ class RecallSettings:
     read_blocks: int = 2
     frame_stride: int = 3
     policies: tuple[str, ...] = POLICIES
+    widths: tuple[int, ...] = ()
+    attention: str | None = None
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The ways to come back, each from the same history."""
+        widths = (Variant(width_name(width), "hkv", width) for width in self.widths)
+        return (*(Variant(policy, policy) for policy in self.policies), *widths)
 
     @property
     def blocks(self) -> int:
         """Blocks of the whole evaluation."""
         history = self.prologue_blocks + self.visit_blocks * (1 + self.absences)
-        return self.episodes * (history + self.return_blocks * len(self.policies))
+        return self.episodes * (history + self.return_blocks * len(self.variants))
+
+
+def width_name(width: int) -> str:
+    """The row of `hkv` with `width` chunks in its first stage."""
+    return f"hkv, {width} {'chunk' if width == 1 else 'chunks'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +104,19 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class RecallReport:
-    """Accuracy by policy; `chance` and `ceiling` bound what can be reached, `gain` is each rival against hkv."""
+    """Accuracy by policy; `chance` and `ceiling` bound what can be reached, `gain` is each rival against hkv.
+
+    `hits` are the episodes behind each estimate, for pairing with another report of the same episodes; `variety`
+    is the entropy of what first visits show over that of the renderer.
+    """
 
     estimates: dict[str, Estimate]
     gain: dict[str, Estimate]
     pages_min: int
     attention: str
     settings: RecallSettings
+    variety: float
+    hits: dict[str, list[Hits]]
     by_attribute: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -115,6 +128,7 @@ class RecallReport:
                 "episodes": self.settings.episodes,
                 "seed": self.settings.seed,
                 "pages_before_return": self.pages_min,
+                "variety": self.variety,
                 "hkv_minus": {name: estimate.to_json() for name, estimate in self.gain.items()},
                 "by_attribute": self.by_attribute,
             },
@@ -124,7 +138,7 @@ class RecallReport:
         """A table for people."""
         lines = [
             f"Recall after an absence, attention {self.attention}, {self.settings.episodes} episodes, "
-            f"at least {self.pages_min} pages in the bank",
+            f"at least {self.pages_min} pages in the bank, variety {self.variety:.2f}",
             "",
             "| retrieval | accuracy | 95 % interval | hkv minus it | 95 % interval |",
             "|---|---|---|---|---|",
@@ -138,13 +152,13 @@ class RecallReport:
 
 
 def evaluate_recall(
-    world: World,
+    worlds: Worlds,
     reader: Reader,
     settings: RecallSettings,
     progress: Progress | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> RecallReport:
-    """Runs the episodes in `world` (which is reset) and sums them up.
+    """Runs the episodes in `worlds` (which are reset) and sums them up.
 
     Raises:
         UserError: nothing could be read.
@@ -165,11 +179,12 @@ def evaluate_recall(
                 progress(done, settings.blocks)
         return frames, result
 
-    episodes = [
-        _run_episode(world, reader, settings, plan_episode(index, settings.seed, settings.absences), advance)
-        for index in range(settings.episodes)
+    plans = (plan_episode(index, settings.seed, settings.absences) for index in range(settings.episodes))
+    jobs = [
+        partial(_run_episode, reader=reader, settings=settings, plan=plan, advance=advance) for plan in plans
     ]
-    return _report(episodes, world.config.attention.mode, settings)
+    attention = settings.attention or worlds.config.attention.mode
+    return _report(worlds.map(jobs), attention, settings)
 
 
 def _run_episode(
@@ -183,6 +198,7 @@ def _run_episode(
         return majority(reader(np.concatenate(blocks)[:: settings.frame_stride], plan))
 
     world.reset(plan.seed)
+    world.configure(with_choices(world.config, attention=settings.attention))
     advance(world, plan.prologue, settings.prologue_blocks)
     stay, last = advance(world, plan.visit, settings.visit_blocks)
     count = settings.read_blocks
@@ -190,10 +206,10 @@ def _run_episode(
     for prompt in plan.absence:
         _, last = advance(world, prompt, settings.visit_blocks)
     returns = {}
-    for policy in settings.policies:
-        with closing(world.fork(with_choices(world.config, retrieval=policy))) as branch:
+    for variant in settings.variants:
+        with closing(world.fork(variant.of(world.config))) as branch:
             back, _ = advance(branch, plan.comeback, settings.return_blocks)
-        returns[policy] = read(back[-count:])
+        returns[variant.name] = read(back[-count:])
     return Episode(plan, first, earlier, returns, len(last.telemetry.pages))
 
 
@@ -216,34 +232,36 @@ def _report(episodes: list[Episode], attention: str, settings: RecallSettings) -
     if any(not episode.first for episode in episodes):
         raise UserError("No hidden attribute could be read from the frames: check the reader's weights.")
     hits = {
-        policy: [agreement(episode.first, episode.returns[policy]) for episode in episodes]
-        for policy in settings.policies
+        variant.name: [agreement(episode.first, episode.returns[variant.name]) for episode in episodes]
+        for variant in settings.variants
     }
     estimates = {policy: estimate_share(row, settings.seed) for policy, row in hits.items()}
-    chance = _chance(episodes, settings.policies)
+    chance = _chance(episodes, settings.variants[0].name)
     if chance:
         estimates["chance"] = estimate_share(chance, settings.seed)
     ceiling = [agreement(episode.first, episode.earlier) for episode in episodes]
     estimates["ceiling"] = estimate_share(ceiling, settings.seed)
-    rivals = [policy for policy in settings.policies if policy != "hkv" and "hkv" in hits]
+    rivals = [name for name in hits if name != "hkv" and "hkv" in hits]
     return RecallReport(
         estimates=estimates,
-        gain={policy: estimate_difference(hits["hkv"], hits[policy], settings.seed) for policy in rivals},
+        gain={name: estimate_difference(hits["hkv"], hits[name], settings.seed) for name in rivals},
         pages_min=min(episode.pages for episode in episodes),
         attention=attention,
         settings=settings,
-        by_attribute={policy: _by_attribute(episodes, policy) for policy in settings.policies},
+        variety=variety([episode.first for episode in episodes]),
+        hits=hits,
+        by_attribute={name: _by_attribute(episodes, name) for name in hits},
     )
 
 
-def _chance(episodes: list[Episode], policies: tuple[str, ...]) -> list[Hits]:
+def _chance(episodes: list[Episode], variant: str) -> list[Hits]:
     """A first visit against the returns of other episodes to the same place; empty when there are none."""
     rows = []
     for episode in episodes:
         others = [
             agreement(
-                {name: value for name, value in episode.first.items() if name in other.returns[policies[0]]},
-                other.returns[policies[0]],
+                {name: value for name, value in episode.first.items() if name in other.returns[variant]},
+                other.returns[variant],
             )
             for other in episodes
             if other is not episode and other.plan.scene.place == episode.plan.scene.place
@@ -254,11 +272,11 @@ def _chance(episodes: list[Episode], policies: tuple[str, ...]) -> list[Hits]:
     return rows
 
 
-def _by_attribute(episodes: list[Episode], policy: str) -> dict[str, float]:
+def _by_attribute(episodes: list[Episode], variant: str) -> dict[str, float]:
     asked: Counter[str] = Counter()
     right: Counter[str] = Counter()
     for episode in episodes:
         for name, value in episode.first.items():
             asked[name] += 1
-            right[name] += episode.returns[policy].get(name) == value
+            right[name] += episode.returns[variant].get(name) == value
     return {name: right[name] / asked[name] for name in sorted(asked)}

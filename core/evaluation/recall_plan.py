@@ -68,6 +68,12 @@ def plan_episode(index: int, seed: int, absences: int) -> EpisodePlan:
     )
 
 
+def plan_scene(index: int, seed: int) -> tuple[SceneWords, int]:
+    """Scene `index` of an evaluation and its world's seed: places take turns, all else is drawn."""
+    rng = random.Random(f"scene {seed} {index}")
+    return _scene(index % len(PLACES), rng), rng.getrandbits(62)
+
+
 def _scene(place: int, rng: random.Random) -> SceneWords:
     return SceneWords(
         sex=rng.randrange(len(SEXES)),

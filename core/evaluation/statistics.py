@@ -71,6 +71,26 @@ def estimate_difference(first: Sequence[Hits], second: Sequence[Hits], seed: int
     return Estimate(float(difference), float(low), float(high), len(first))
 
 
+def estimate_ratio(above: Sequence[float], below: Sequence[float], seed: int = 0) -> Estimate:
+    """Sum of `above` over sum of `below`, paired by episode: both are resampled together.
+
+    Raises:
+        ValueError: the lists differ in length or are empty, or a value of `below` is not above 0.
+    """
+    if len(above) != len(below) or not above or min(below) <= 0:
+        raise ValueError("a ratio needs as many values above as below, and those below above 0")
+    values = np.array([above, below], np.float64).T
+    drawn = _resample(values, seed)
+    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], [0.025, 0.975])
+    total = values.sum(axis=0)
+    return Estimate(float(total[0] / total[1]), float(low), float(high), len(above))
+
+
+def estimate_mean(values: Sequence[float], seed: int = 0) -> Estimate:
+    """Mean over episodes. Raises ValueError when there are none."""
+    return estimate_ratio(values, [1.0] * len(values), seed)
+
+
 def wilson_interval(share: float, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
     """Wilson's score interval of a share seen in `n` trials; z is the normal quantile (95 %)."""
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)

@@ -1,0 +1,104 @@
+"""Several worlds through one model call: the same pictures as one at a time."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tests.toy import toy_engine
+from worldattention.core.config import with_choices
+from worldattention.core.errors import Cancelled
+from worldattention.core.evaluation.worlds import Lockstep, OneWorld
+
+PROMPTS = (("a red house", 3), ("a green hill", 2), ("the red house", 1))
+
+
+def story(world, seed, prompts=PROMPTS, policy="hkv"):
+    """Frames of a world of its own, and of a fork that recalls by `policy`."""
+    world.reset(seed)
+    frames = [world.step(prompt).frames for prompt, blocks in prompts for _ in range(blocks)]
+    branch = world.fork(with_choices(world.config, retrieval=policy))
+    frames.append(branch.step("a green hill again").frames)
+    branch.close()
+    return np.concatenate(frames)
+
+
+def same_pictures(first, second):
+    """Batched and single matrix products round differently: most values agree, and none is far off."""
+    distance = np.abs(first.astype(int) - second.astype(int))
+    return distance.mean() < 0.1 and distance.max() <= 40
+
+
+def test_worlds_in_lockstep_are_the_worlds_alone():
+    jobs = [
+        partial(story, seed=seed, policy=policy) for seed, policy in ((1, "hkv"), (2, "none"), (3, "random"))
+    ]
+    engine = toy_engine()
+    alone = OneWorld(engine).map(jobs)
+    together = Lockstep(engine, 2)
+    made = together.map(jobs)
+    for one, other in zip(alone, made, strict=True):
+        assert same_pictures(one, other)
+    assert not same_pictures(made[0], made[1])
+    # Two worlds meet in every pass but those that only one of them makes, and the third job is alone.
+    sizes = together.batches
+    assert max(sizes) == 2
+    assert sum(size == 2 for size in sizes) > 0.4 * len(sizes)
+    together.close()
+    engine.close()
+
+
+def test_worlds_at_different_steps_meet_all_the_same():
+    other = (("a blue sea", 1), ("a red house", 3), ("a blue sea", 2))
+    jobs = [partial(story, seed=5), partial(story, seed=6, prompts=other)]
+    engine = toy_engine()
+    together = Lockstep(engine, 2)
+    for one, made in zip(OneWorld(engine).map(jobs), together.map(jobs), strict=True):
+        assert same_pictures(one, made)
+    together.close()
+    engine.close()
+
+
+@pytest.mark.parametrize("failure", [Cancelled(), ValueError("broken")])
+def test_a_world_that_fails_ends_the_others_too(failure):
+    def fails(world):
+        world.reset(1)
+        world.step("a red house")
+        raise failure
+
+    engine = toy_engine()
+    together = Lockstep(engine, 2)
+    with pytest.raises(type(failure)):
+        together.map([partial(story, seed=1), fails, partial(story, seed=2)])
+    assert len(together.map([partial(story, seed=3, prompts=(("a red house", 1),))])) == 1
+    together.close()
+    engine.close()
+
+
+def test_a_failed_pass_reaches_every_world(monkeypatch):
+    engine = toy_engine()
+    together = Lockstep(engine, 2)
+    predict = engine.model.transformer.predict
+
+    def out_of_memory(*arguments):
+        if len(arguments[0]) == 2:
+            raise MemoryError("too many worlds")
+        return predict(*arguments)
+
+    monkeypatch.setattr(engine.model.transformer, "predict", out_of_memory, raising=False)
+    with pytest.raises(MemoryError):
+        together.map([partial(story, seed=1), partial(story, seed=2)])
+    assert len(together.map([partial(story, seed=1, prompts=(("a red house", 1),))])) == 1
+    together.close()
+    engine.close()
+
+
+def test_more_worlds_than_jobs_and_no_jobs():
+    engine = toy_engine()
+    together = Lockstep(engine, 3)
+    assert together.config == replace(engine.config)
+    assert together.map([]) == []
+    assert together.map([lambda world: world.config.seed]) == [engine.config.seed]
+    together.close()
+    engine.close()
