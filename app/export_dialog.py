@@ -24,7 +24,7 @@ from worldattention.app.strip import WIDTH as STRIP_WIDTH
 from worldattention.app.texts import QT_TRANSLATE_NOOP, plain_label, translate
 from worldattention.app.theme import set_tone
 from worldattention.app.timeline.layout import clock
-from worldattention.app.timeline.table import parse_seconds
+from worldattention.app.timeline.timecode import parse_time
 from worldattention.app.toolbar import ChoiceBox
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import FPS, Geometry, frames_for_seconds
@@ -116,8 +116,8 @@ class ExportDialog(QDialog):
         """First frame, and the frame after the last. Raises UserError when they are no range."""
         extent = self._extent
         if self.length.currentIndex() == 2:
-            first = frames_for_seconds(parse_seconds(self.start.text()))
-            stop = frames_for_seconds(parse_seconds(self.end.text()))
+            first = frames_for_seconds(parse_time(self.start.text()))
+            stop = frames_for_seconds(parse_time(self.end.text()))
         else:
             first = frames_for_seconds(extent.first_s)
             stop = frames_for_seconds((extent.made_s, extent.whole_s)[self.length.currentIndex()])
