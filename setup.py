@@ -10,6 +10,14 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 FOLDERS = ("app", "assets", "core", "kernels")
+APP_ID = "io.github.worldattention.Playground"
+LINUX = "packaging/linux"
+DESKTOP_FILES = [  # where the freedesktop.org specifications look below a prefix such as ~/.local
+    ("share/applications", [f"{LINUX}/{APP_ID}.desktop"]),
+    ("share/metainfo", [f"{LINUX}/{APP_ID}.metainfo.xml"]),
+    ("share/mime/packages", [f"{LINUX}/{APP_ID}.xml"]),
+    ("share/icons/hicolor/scalable/apps", [f"assets/icons/{APP_ID}.svg"]),
+]
 NOT_INSTALLED = ("evaluation", "evaluation.*")  # of assets: the reader of ground truth is for checkouts
 
 
@@ -42,4 +50,5 @@ setup(
         "worldattention.assets": ["evaluation/*", "evaluation/**/*"],
     },
     include_package_data=False,
+    data_files=DESKTOP_FILES,
 )

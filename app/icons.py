@@ -1,14 +1,18 @@
-"""Icons drawn as paths: sharp at every pixel ratio, coloured by the theme, no files to lose."""
+"""Icons drawn as paths: sharp at every pixel ratio, coloured by the theme; and the program's own mark."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from importlib import resources
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QIconEngine, QPainter, QPainterPath, QPen, QPixmap, QPolygonF
+from PySide6.QtSvg import QSvgRenderer
 
 from worldattention.app import theme
+
+APP_ID = "io.github.worldattention.Playground"
+"""Name of the desktop entry and of its icon."""
 
 ON_PRIMARY = "on_accent"
 """Colour of icons on the accent's ground."""
@@ -23,8 +27,38 @@ def icon(name: str, colour: str = "text") -> QIcon:
 
 
 def app_icon() -> QIcon:
-    """The program's own mark: a world seen through an arc of memory."""
-    return QIcon(_PathEngine(_mark, "accent"))
+    """The program's own mark: a world, the pages of its past, and the arc by which it remembers them."""
+    drawing = resources.files("worldattention.assets") / "icons" / f"{APP_ID}.svg"
+    return QIcon(_SvgEngine(drawing.read_bytes()))
+
+
+class _SvgEngine(QIconEngine):
+    """Qt finds its own engine for SVG through a plug-in, which a bundle may lack."""
+
+    def __init__(self, drawing: bytes) -> None:
+        super().__init__()
+        self._drawing = drawing
+        self._renderer = QSvgRenderer(drawing)
+
+    def clone(self) -> QIconEngine:
+        return _SvgEngine(self._drawing)
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        return _painted(self, size, mode, state)
+
+    def paint(self, painter: QPainter, rect: QRect, _mode: QIcon.Mode, _state: QIcon.State) -> None:
+        side = min(rect.width(), rect.height())
+        left, top = rect.x() + (rect.width() - side) / 2, rect.y() + (rect.height() - side) / 2
+        self._renderer.render(painter, QRectF(left, top, side, side))
+
+
+def _painted(engine: QIconEngine, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+    pixmap = QPixmap(size)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    engine.paint(painter, QRect(QPoint(0, 0), size), mode, state)
+    painter.end()
+    return pixmap
 
 
 class _PathEngine(QIconEngine):
@@ -43,12 +77,7 @@ class _PathEngine(QIconEngine):
         return False
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        pixmap = QPixmap(size)
-        pixmap.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(pixmap)
-        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
-        painter.end()
-        return pixmap
+        return _painted(self, size, mode, state)
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, _state: QIcon.State) -> None:
         side = min(rect.width(), rect.height())
@@ -194,16 +223,6 @@ def _dice(painter: QPainter) -> None:
 def _history(painter: QPainter) -> None:
     _lines(painter, (4, 4), (4, 20), (20, 20))
     _lines(painter, (7, 15), (11, 10), (14, 13), (19, 6))
-
-
-def _mark(painter: QPainter) -> None:
-    painter.drawEllipse(QPointF(12, 13), 7.5, 7.5)
-    painter.setPen(QPen(QColor(theme.RECALL), 1.8))
-    path = QPainterPath(QPointF(12 + 9.6 * math.cos(2.6), 13 - 9.6 * math.sin(2.6)))
-    path.quadTo(QPointF(12, -3.5), QPointF(12 + 9.6 * math.cos(0.55), 13 - 9.6 * math.sin(0.55)))
-    painter.drawPath(path)
-    _filled(painter)
-    painter.drawEllipse(QPointF(12, 13), 1.6, 1.6)
 
 
 _DRAWINGS: dict[str, Draw] = {

@@ -51,6 +51,7 @@ def run(
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     app.setApplicationName(PROGRAM)
+    app.setDesktopFileName(icons.APP_ID)
     app.setWindowIcon(icons.app_icon())
     setup = make_setup(project_path, options, remember=screenshot is None)
     kept = remembered(setup.state_file)

@@ -86,10 +86,18 @@ def test_the_wheel_holds_the_tree(wheel: Path) -> None:
         names = set(archive.namelist())
     assert python_files(names) == tree_files()
     others = {name.split("/")[0] for name in names} - {"worldattention"}
-    assert len(others) == 1  # the metadata; a bare `core` or `kernels` would shadow other people's packages
-    [metadata] = others
-    assert metadata.endswith(".dist-info")
+    # A bare `core` or `kernels` would shadow other people's packages.
+    [data, metadata] = sorted(others)
+    assert (data.split(".")[-1], metadata.split(".")[-1]) == ("data", "dist-info")
     assert f"{metadata}/licenses/LICENSE" in names
+    shared = {name.removeprefix(f"{data}/data/share/") for name in names if name.startswith(data)}
+    program = "io.github.worldattention.Playground"
+    assert shared == {
+        f"applications/{program}.desktop",
+        f"metainfo/{program}.metainfo.xml",
+        f"mime/packages/{program}.xml",
+        f"icons/hicolor/scalable/apps/{program}.svg",
+    }
 
 
 def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
