@@ -145,6 +145,11 @@ class Engine:
             other.configure(config)
         return other
 
+    def sleep(self) -> None:
+        """Frees ring, window and decoder. Only `fork_at`, `records`, `latents` and `close` are of use then."""
+        self._memory.sleep()
+        self._decoder.reset()
+
     def latents(self, block: int) -> Tensor:
         """[F, C, h, w] fp32 on the CPU, of a block that is made. Raises OSError."""
         return self._journal.latents(block)
@@ -355,15 +360,9 @@ class Engine:
 
     def _moment(self) -> Moment:
         memory = self._memory
-        return Moment(
-            self.config,
-            memory.ring.frames_done,
-            memory.bank.mark(),
-            memory.recalled,
-            self._spoken,
-            self._last_policy,
-            self._banked_frames,
-        )
+        done, mark = memory.ring.frames_done, memory.bank.mark()
+        said = self._spoken, self._last_policy, self._banked_frames
+        return Moment(self.config, done, mark, memory.recalled, *said)
 
     def _record(self, draft: _Draft, spoken: Spoken) -> BlockRecord:
         return block_record(spoken.text, self.config, draft.plan.page_ids, draft.missed, draft.renewed)

@@ -7,6 +7,7 @@ so that a branch can be made again without its parents.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from worldattention.core.config import EngineConfig, SamplerConfig, with_choices
 from worldattention.core.errors import UserError
@@ -79,6 +80,8 @@ class Branch:
     from_block: int = 0
     timeline: Timeline = field(default_factory=Timeline)
     records: tuple[BlockRecord, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict)  # keys of its file that this version does not know
+    event_extra: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def blocks(self) -> int:
@@ -92,6 +95,24 @@ class History:
 
     branches: tuple[Branch, ...] = (Branch(),)
     current: str = ROOT
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it tells nothing that timeline and settings do not: one branch, under one wish, nothing missed."""
+        records = self.branches[0].records
+        wishes = {replace(record, prompt="", pages=(), recalled=False) for record in records}
+        return (
+            len(self.branches) == 1
+            and not self.extra
+            and len(wishes) < 2
+            and not any(r.missed for r in records)
+        )
+
+    @property
+    def outline(self) -> History:
+        """Without what blocks were made from: it changes with edits only, not while the world goes on."""
+        return replace(self, branches=tuple(replace(branch, records=()) for branch in self.branches))
 
     def get(self, name: str) -> Branch:
         """The branch of that name. Raises UserError."""
@@ -145,7 +166,7 @@ class History:
         while parent.parent is not None and block <= parent.from_block:
             parent = self.get(parent.parent)
         branch = Branch(name, parent.name, block, timeline)
-        return History((*self.branches, branch), name)
+        return replace(self, branches=(*self.branches, branch), current=name)
 
     def rename(self, name: str, new: str) -> History:
         """With another name for a branch. Raises UserError when that is bad or taken."""
@@ -162,7 +183,7 @@ class History:
             )
             for branch in self.branches
         )
-        return History(branches, new if self.current == name else self.current)
+        return replace(self, branches=branches, current=new if self.current == name else self.current)
 
     def remove(self, name: str) -> History:
         """Without a branch that nothing leaves. Raises UserError for the root and the current one."""
@@ -185,7 +206,7 @@ class History:
         return ", ".join(names) + (", ..." if len(self.branches) > len(names) else "")
 
 
-def make_history(branches: tuple[Branch, ...], current: str) -> History:
+def make_history(branches: tuple[Branch, ...], current: str, extra: dict[str, Any] | None = None) -> History:
     """A sound history. Raises UserError on bad or double names, a missing parent, or a circle of parents."""
     if not branches:
         raise UserError("The history has no branch: leave the history out.")
@@ -202,7 +223,7 @@ def make_history(branches: tuple[Branch, ...], current: str) -> History:
         if branch.parent is not None and not 0 <= branch.from_block <= seen[branch.parent].blocks:
             raise UserError(f"The branch '{branch.name[:60]}' leaves its parent where that has no block.")
         seen[branch.name] = branch
-    history = History(branches, current)
+    history = History(branches, current, extra or {})
     history.get(current)
     return history
 

@@ -171,6 +171,12 @@ class WorldMemory:
         """Bytes of ring and window."""
         return self.ring.nbytes + self.window.keys.nbytes + self.window.values.nbytes
 
+    def sleep(self) -> None:
+        """Frees ring and window; what is needed to rewind stays."""
+        self._hold(())
+        self.ring.free()
+        self.window.free()
+
     def snapshot(self, prompt_vector: Tensor, prompt_text: str, block: int) -> None:
         """Banks the whole window, recalled pages included, as one chunk: the authors' way, at a prompt switch."""
         held = self._hold(tuple(page.id for page in self.recalled.pages))

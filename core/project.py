@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from worldattention.core.config import (
     ATTENTION_MODES,
@@ -22,7 +22,17 @@ from worldattention.core.config import (
 )
 from worldattention.core.errors import UserError
 from worldattention.core.files import failures_told, reason, replacing
-from worldattention.core.timeline import MAX_SECONDS, Event, Timeline, make_timeline
+from worldattention.core.history import History
+from worldattention.core.history_file import (
+    EventFile,
+    HistoryFile,
+    OpenModel,
+    events_from_file,
+    events_to_json,
+    history_from_file,
+    history_to_json,
+)
+from worldattention.core.timeline import MAX_SECONDS, Timeline
 
 FORMAT = "worldattention-project"
 FORMAT_VERSION = 1
@@ -56,7 +66,7 @@ class Project:
     """A named timeline with its settings.
 
     `seconds` is the length of the world; None lets it end with its last event. `extra` and `event_extra` (by
-    event id) keep keys that this version does not know.
+    event id) keep keys that this version does not know. `history` has the branches; `timeline` is the current one's.
     """
 
     name: str = "Untitled"
@@ -65,6 +75,7 @@ class Project:
     settings: ProjectSettings = field(default_factory=ProjectSettings)
     extra: dict[str, Any] = field(default_factory=dict)
     event_extra: dict[int, dict[str, Any]] = field(default_factory=dict)
+    history: History = field(default_factory=History)
 
     @property
     def duration(self) -> float:
@@ -72,18 +83,7 @@ class Project:
         return self.timeline.seconds if self.seconds is None else self.seconds
 
 
-class _Open(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True)
-
-
-class _EventFile(_Open):
-    id: int | None = Field(default=None, ge=1, lt=1 << 53)
-    start: float
-    end: float
-    prompt: str
-
-
-class _SettingsFile(_Open):
+class _SettingsFile(OpenModel):
     preset: str = "playground"
     attention: str = "hsa"
     retrieval: str = "hkv"
@@ -91,13 +91,14 @@ class _SettingsFile(_Open):
     seed: int = 0
 
 
-class _ProjectFile(_Open):
+class _ProjectFile(OpenModel):
     format: str
     format_version: int
     name: str = Field(default="Untitled", max_length=1000)
     seconds: float | None = Field(default=None, gt=0, le=MAX_SECONDS)
     settings: _SettingsFile = _SettingsFile()
-    events: list[_EventFile] = []
+    events: list[EventFile] = Field(default=[])
+    history: HistoryFile | None = None
 
 
 def new_project(name: str = "Untitled") -> Project:
@@ -128,16 +129,6 @@ def save_project(project: Project, path: Path | str) -> None:
 
 def project_to_json(project: Project) -> str:
     """The text of the project's file. Raises UserError when the project is unsound."""
-    events = [
-        {
-            "id": event.id,
-            "start": float(event.start),
-            "end": float(event.end),
-            "prompt": event.prompt,
-            **project.event_extra.get(event.id, {}),
-        }
-        for event in project.timeline.events
-    ]
     settings = project.settings
     document = {
         "format": FORMAT,
@@ -152,9 +143,11 @@ def project_to_json(project: Project) -> str:
             "seed": settings.seed,
             **settings.extra,
         },
-        "events": events,
+        "events": events_to_json(project.timeline, project.event_extra),
         **project.extra,
     }
+    if not project.history.plain:
+        document["history"] = history_to_json(_with_timeline(project.history, project.timeline))
     try:
         text = _dump(document)
     except (ValueError, RecursionError) as error:
@@ -198,24 +191,23 @@ def _project(file: _ProjectFile) -> Project:
     check_choice("attention", settings.attention, ATTENTION_MODES)
     check_choice("retrieval", settings.retrieval, RETRIEVAL_POLICIES)
     settings.engine_config()
-    free_id = 1 + max((event.id or 0 for event in file.events), default=0)
-    events: list[Event] = []
-    event_extra: dict[int, dict[str, Any]] = {}
-    for entry in file.events:
-        event_id = entry.id
-        if event_id is None:  # written by hand
-            event_id, free_id = free_id, free_id + 1
-        events.append(Event(event_id, entry.start, entry.end, entry.prompt))
-        if entry.model_extra:
-            event_extra[event_id] = entry.model_extra
+    timeline, event_extra = events_from_file(file.events)
+    history = History()
+    if file.history is not None:  # a version without branches may have edited the events
+        history = _with_timeline(history_from_file(file.history), timeline)
     return Project(
         name=file.name,
         seconds=file.seconds,
-        timeline=make_timeline(events),
+        timeline=timeline,
         settings=settings,
         extra=file.model_extra or {},
         event_extra=event_extra,
+        history=history,
     )
+
+
+def _with_timeline(history: History, timeline: Timeline) -> History:
+    return history.put(replace(history.get(history.current), timeline=timeline))
 
 
 def _read(path: Path) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
 from worldattention.core.history import BlockRecord, History
 from worldattention.core.telemetry import BlockResult
 from worldattention.core.timeline import Timeline, check_prompt
+from worldattention.core.waiting import WaitingEngines
 
 DEFAULT_PROMPT = "A man in a red shirt waves hello in a village street on a bright day."
 """What an empty timeline shows, so that there is always something to see."""
@@ -26,7 +28,8 @@ class Session:
         self.timeline = timeline
         self._history = History()
         self._replay: list[BlockRecord] = []  # what comes next as long as nobody wants it otherwise
-        self._waiting: dict[str, Engine] = {}
+        self._remaking = False  # whether that is the current branch's own, made in another sitting
+        self._waiting = WaitingEngines()
 
     @property
     def block(self) -> int:
@@ -47,8 +50,22 @@ class Session:
     def history(self) -> History:
         """All branches as they are now."""
         branch = self._history.get(self._history.current)
-        records = tuple(self.engine.records[branch.from_block :])
-        return self._history.put(replace(branch, timeline=self.timeline, records=records))
+        records = [*self.engine.records, *(self._replay if self._remaking else ())]
+        own = tuple(records[branch.from_block :])
+        return self._history.put(replace(branch, timeline=self.timeline, records=own))
+
+    @property
+    def last_record(self) -> BlockRecord:
+        """What the newest block was made from."""
+        return self.engine.records[-1]
+
+    def begin(self, history: History) -> None:
+        """Takes over branches that were made in another sitting, before the first block.
+
+        The current one is made again as it plays, from what was recorded; the others when they are switched to.
+        """
+        self._history, self.timeline = history, history.get(history.current).timeline
+        self._replay, self._remaking = list(history.records(history.current)), True
 
     def say(self, prompt: str) -> int:
         """Puts a prompt on the timeline from the next block on; returns that block's index.
@@ -70,15 +87,16 @@ class Session:
 
     def configure(self, config: EngineConfig) -> int:
         """Settings from the next block on; returns that block's index. Raises UserError."""
-        self._replay.clear()
-        return self.engine.configure(config)
+        block = self.engine.configure(config)
+        self._want_otherwise()
+        return block
 
     def reset(self) -> None:
         """Back to the first block of the same timeline; all branches are forgotten."""
-        self._forget_waiting()
+        self._waiting.close()
         self.engine.reset()
         self._history = History()
-        self._replay.clear()
+        self._replay, self._remaking = [], False
 
     def rewind(self, block: int, name: str) -> None:
         """Goes on from the start of `block` as the new branch `name`; the present one waits.
@@ -87,46 +105,58 @@ class Session:
 
         Raises UserError when that block is not made or the name is taken; nothing is changed then.
         """
-        after = self.history.fork(name, block)
+        history = self.history
+        after = history.fork(name, block)
         engine = self.engine.fork_at(block)
-        self._replay = list(self.engine.records[block:]) + self._replay
-        self._waiting[self._history.current] = self.engine
-        self._history, self.engine = after, engine
+        self._waiting.put(history.current, self.engine)
+        self._replay = [*self.engine.records[block:], *self._replay]
+        self._history, self.engine, self._remaking = after, engine, False
 
     def switch(self, name: str) -> None:
-        """Goes on at the end of another branch. Raises UserError when there is none of that name."""
+        """Goes on at the end of another branch. Raises UserError when there is none of that name.
+
+        One that was made in another sitting goes on where it leaves what is made, and is made again from there.
+        """
         history = self.history
         branch = history.get(name)
         if name == history.current:
             return
-        self._waiting[history.current], self.engine = self.engine, self._waiting.pop(name)
+        records = list(history.records(name))
+        engine = self._waiting.take(name)
+        if engine is None:
+            pairs = zip(self.engine.records, records, strict=False)
+            engine = self.engine.fork_at(len(list(takewhile(lambda pair: pair[0] == pair[1], pairs))))
+        self._waiting.put(history.current, self.engine)
+        self.engine, self.timeline = engine, branch.timeline
         self._history = replace(history, current=name)
-        self.timeline = branch.timeline
-        self._replay.clear()
+        self._replay, self._remaking = records[engine.block :], True
 
     def rename(self, name: str, new: str) -> None:
         """Another name for a branch. Raises UserError when it is bad or taken."""
         self._history = self.history.rename(name, new)
-        if name in self._waiting:
-            self._waiting[new.strip()] = self._waiting.pop(name)
+        self._waiting.rename(name, new.strip())
 
     def delete(self, name: str) -> None:
         """Forgets a branch with its pages. Raises UserError when it is in use or others leave it."""
         self._history = self.history.remove(name)
-        self._waiting.pop(name).close()
+        engine = self._waiting.take(name, awake=False)
+        if engine is not None:
+            engine.close()
 
     def close(self) -> None:
         """Closes the engines of all branches."""
-        self._forget_waiting()
+        self._waiting.close()
         self.engine.close()
 
-    def _forget_waiting(self) -> None:
-        for engine in self._waiting.values():
-            engine.close()
-        self._waiting.clear()
-
     def _next_replay(self) -> BlockRecord | None:
-        """The record of the next block, if it is still wanted as it was; else all that follow are void."""
+        """The record of the next block, if it is still wanted as it was."""
         if self._replay and self._replay[0].prompt != self.prompt:
-            self._replay.clear()
+            self._want_otherwise()
         return self._replay[0] if self._replay else None
+
+    def _want_otherwise(self) -> None:
+        """What follows is another past. A branch of another sitting stays as it was, and a new one leaves it."""
+        if self._replay and self._remaking and len(self._history.branches) > 1:
+            history = self.history
+            self._history = history.fork(history.free_name(), self.block)
+        self._replay, self._remaking = [], False

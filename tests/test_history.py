@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.toy import toy_engine, toy_model
+from worldattention.core.config import with_choices
 from worldattention.core.errors import UserError
 from worldattention.core.history import ROOT, BlockRecord, Branch, History, make_history
+from worldattention.core.project import Project, project_from_json, project_to_json
 from worldattention.core.session import Session
 from worldattention.core.timeline import Timeline
+from worldattention.core.waiting import WaitingEngines
 
 STORY = Timeline().add(0.0, 3.0, "a red house by the sea").add(3.0, 30.0, "tall tower under snow tonight")
 
@@ -92,3 +100,129 @@ def test_rewind_branch_switch_and_return_give_the_frames_of_unbroken_worlds() ->
     assert session.prompt == "something else"
     assert len(session.history.records("Again")) == 8
     session.close()
+
+
+def test_a_branch_left_long_ago_is_asleep_and_goes_on_with_equal_frames() -> None:
+    """Only a few engines stay awake; the others are restored from their pages and latents."""
+    model = toy_model()
+    straight = play(Session(toy_engine(5, model), STORY), 9)
+    session = Session(toy_engine(5, model), STORY)
+    session._waiting = WaitingEngines(awake_bytes=0)
+    play(session, 7)
+    session.rewind(4, "Again")
+    assert session._waiting._engines[ROOT].buffer_bytes == 0
+    play(session, 1)
+    session.switch(ROOT)
+    assert equal(play(session, 2), straight[7:])
+    session.delete("Again")
+    with pytest.raises(UserError, match="no branch"):
+        session.switch("Again")
+    session.close()
+
+
+def test_branches_of_another_sitting_are_made_again_from_their_records() -> None:
+    """What a project's file tells is enough for equal frames, settings and all; an edit leaves it as it was."""
+    model = toy_model()
+    first = Session(toy_engine(5, model), STORY)
+    play(first, 3)
+    first.configure(with_choices(first.engine.config, attention="dense"))
+    main = play(first, 3)
+    first.rewind(2, "Boat")
+    first.say("a yellow boat")
+    boat = play(first, 3)
+    project = Project(timeline=first.timeline, history=first.history)
+    first.close()
+
+    loaded = project_from_json(project_to_json(project))
+    assert loaded == project
+    session = Session(toy_engine(5, model), Timeline())
+    session.begin(loaded.history)
+    assert session.history == project.history
+    assert equal(play(session, 5)[2:], boat)
+    session.switch(ROOT)
+    assert session.block == 2  # where the boat leaves; what comes after is made again
+    assert len(session.history.get(ROOT).records) == 6
+    assert equal(play(session, 4)[1:], main)
+    session.switch("Boat")
+    assert session.block == 5
+    session.close()
+
+    other = Session(toy_engine(5, model), Timeline())
+    other.begin(loaded.history)
+    play(other, 1)
+    other.say("something else")
+    play(other, 1)
+    assert other.history.current not in (ROOT, "Boat")
+    assert other.history.get(ROOT).records == project.history.get(ROOT).records
+    assert other.history.get("Boat").records == project.history.get("Boat").records
+    other.close()
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=20)
+JSON = st.dictionaries(st.text(max_size=5).map(lambda key: f"x-{key}"), st.integers() | st.none(), max_size=2)
+
+
+def record(prompt: str, odd: bool) -> BlockRecord:
+    if not odd:
+        return BlockRecord(prompt)
+    return BlockRecord(prompt, 7, "authors", "dense", "recent", 0.5, 3, (9.0,), (1, 2), (3,), True)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+    branches: list[Branch] = []
+    for name in names:
+        parent = draw(st.sampled_from(branches)) if branches else None
+        start = draw(st.integers(0, parent.blocks)) if parent else 0
+        records = draw(st.lists(st.builds(record, st.sampled_from("ab"), st.booleans()), max_size=6))
+        events = Timeline().add(0.0, draw(st.floats(0.5, 9)), draw(NAMES))
+        extra, event_extra = draw(JSON), draw(JSON)
+        more = {1: event_extra} if event_extra else {}
+        parent_name = parent.name if parent else None
+        branches.append(Branch(name, parent_name, start, events, tuple(records), extra, more))
+    return History(tuple(branches), draw(st.sampled_from(names)), draw(JSON))
+
+
+@settings(max_examples=50, deadline=None)
+@given(histories())
+def test_the_project_file_keeps_every_branch_and_unknown_keys(history: History) -> None:
+    project = Project(timeline=history.get(history.current).timeline, history=history)
+    if history.plain:
+        project = replace(project, history=History())
+    assert project_from_json(project_to_json(project)) == project
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"current": "nobody"},
+        {"branches": []},
+        {"branches": [{"name": "A", "parent": "B"}]},
+        {"branches": [{"name": "A", "blocks": [{"count": 10**9, "prompt": ""}]}]},
+        {"branches": [{"name": "A", "blocks": [{"prompt": "", "attention": "psychic"}]}]},
+        {"branches": [{"name": "A", "blocks": [{"prompt": "", "pages": [-1]}]}]},
+        {"branches": [{"name": "A", "blocks": [{"prompt": "", "timesteps": [0.0]}]}]},
+        {"branches": [{"name": "A", "events": [{"start": 2.0, "end": 1.0, "prompt": ""}]}]},
+        {"branches": [{"name": "A" * 101}]},
+        7,
+    ],
+)
+def test_a_broken_history_is_refused_in_one_sentence(change: object) -> None:
+    document = json.loads(project_to_json(Project()))
+    document["history"] = {"current": "A", "branches": [{"name": "A"}]}
+    project_from_json(json.dumps(document))
+    document["history"] = document["history"] | change if isinstance(change, dict) else change
+    with pytest.raises(UserError):
+        project_from_json(json.dumps(document))
+
+
+def test_a_version_without_branches_may_have_edited_the_events() -> None:
+    history = made(History(), ROOT, 5).fork("A", 2)
+    project = Project(timeline=STORY, history=history)
+    document = json.loads(project_to_json(project))
+    document["events"] = document["events"][:1]
+    loaded = project_from_json(json.dumps(document))
+    assert loaded.history.get("A").timeline == loaded.timeline != STORY
+    alone = Project(timeline=STORY, history=made(History(), ROOT, 5))
+    assert "history" not in json.loads(project_to_json(alone))

@@ -57,6 +57,10 @@ class FrameRing:
         store[0][:, part].copy_(keys)
         store[1][:, part].copy_(values)
 
+    def free(self) -> None:
+        """Gives the memory back: only `empty` may be called then."""
+        self._ring = self._first = torch.empty(0, device=self._ring.device)
+
     def empty(self) -> "FrameRing":
         """Another ring of the same sizes, without frames."""
         return FrameRing(self.shape, self._capacity, self._sink, self._ring.device)

@@ -176,6 +176,11 @@ class Window:
         """Tokens installed; where the current block's keys and values are written."""
         return self.frames * self.shape.frame_tokens
 
+    def free(self) -> None:
+        """Gives the memory back: the window is of no use then."""
+        self.keys = self.values = torch.empty(0, device=self.keys.device)
+        self._installed = []
+
     def invalidate(self) -> None:
         """Forget what is installed: needed when frame numbers get other content (rewind, another world)."""
         self._installed = []
