@@ -83,13 +83,14 @@ class SamplerConfig:
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """What an engine needs beside its model."""
+    """What an engine needs beside its model. `graphs`: on a GPU, passes over a full window are captured once."""
 
     preset: Preset = "playground"
     seed: int = 0
     attention: AttentionConfig = field(default_factory=AttentionConfig)
     cache: CacheConfig = field(default_factory=CacheConfig)
     sampler: SamplerConfig = field(default_factory=SamplerConfig)
+    graphs: bool = True
 
 
 def preset_config(preset: str, seed: int = 0) -> EngineConfig:

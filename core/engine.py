@@ -17,6 +17,7 @@ from torch import Tensor
 from worldattention.core.config import AttentionConfig, EngineConfig, memory_shape
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
+from worldattention.core.graphs import graph_recorder
 from worldattention.core.history import BlockRecord, block_record
 from worldattention.core.hkv.retrieval import Retrieval
 from worldattention.core.hkv.session import default_folder
@@ -63,7 +64,7 @@ class Engine:
         self._memory = WorldMemory.empty(model, config)
         self._decoder = model.new_decoder()
         self._timesteps = shifted_timesteps(config.sampler)
-        self._passes = Passes(model)
+        self._passes = Passes(model, graph_recorder(model.device) if config.graphs else None)
         self._prompts = SpokenPrompts(model)
         self._spoken: str | None = None
         self._last_policy = config.cache.retrieval

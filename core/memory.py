@@ -164,7 +164,8 @@ class WorldMemory:
         end = start + sizes.block_tokens
         keys, values = self.window.keys[:, :, :end], self.window.values[:, :, :end]
         rotary = self.window.current_table(sizes.block_tokens)
-        return WindowAttention(keys, values, start, rotary, self._model.hsa, config, observer)
+        steady = end == self.window.keys.shape[2]
+        return WindowAttention(keys, values, start, rotary, self._model.hsa, config, observer, steady)
 
     @property
     def buffer_bytes(self) -> int:

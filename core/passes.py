@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from worldattention.core.graphs import CapturedPasses, Recorder
 from worldattention.core.models.transformer import TimeEmbedding
 from worldattention.core.models.world import WorldModel
 from worldattention.core.spoken import Spoken
@@ -12,10 +13,14 @@ from worldattention.core.window_attention import WindowAttention
 
 
 class Passes:
-    """The model as an engine calls it. Has no state but embeddings of the few timesteps; forks share it."""
+    """The model as an engine calls it. Has no state but embeddings of the few timesteps; forks share it.
 
-    def __init__(self, model: WorldModel) -> None:
+    With a `recorder` (a CUDA graph's), passes over a full window are captured once and replayed.
+    """
+
+    def __init__(self, model: WorldModel, recorder: Recorder | None = None) -> None:
         self._model = model
+        self._captured = None if recorder is None else CapturedPasses(model.transformer, recorder)
         self._times: dict[float, TimeEmbedding] = {}
 
     def predict(self, latents: Tensor, timestep: float, spoken: Spoken, attention: WindowAttention) -> Tensor:
@@ -24,7 +29,10 @@ class Passes:
         if timestep not in self._times:
             times = torch.tensor([[timestep]], device=self._model.device)
             self._times[timestep] = transformer.time_embedding(times)
-        return transformer.predict(latents, self._times[timestep], spoken.keys_values, attention)
+        time = self._times[timestep]
+        if self._captured is not None and attention.steady:
+            return self._captured.predict(latents, time, spoken.keys_values, attention)
+        return transformer.predict(latents, time, spoken.keys_values, attention)
 
     def clean(self, attention: WindowAttention, latents: Tensor, spoken: Spoken) -> tuple[Tensor, Tensor]:
         """Clean, un-rotated keys and values [layers, L, H, D] of a finished block."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,20 @@ Observer = Callable[[int, Tensor, AttentionWindow, HSAParameters | None], None]
 """Takes layer, rotated q [1, L, H, D], the layer's window (live memory: copy what is to stay) and parameters."""
 
 
+HEAD_ARRAYS = ("gini", "threshold", "density")
+
+
+class KeptOfPass(NamedTuple):
+    """What a pass leaves beside its result."""
+
+    statistics: Tensor
+    """[3, layers, H] fp32: `HEAD_ARRAYS`."""
+    queries: Tensor | None
+    """[S, H, D]."""
+    clean: tuple[Tensor, Tensor] | None
+    """[layers, L, H, D] each."""
+
+
 class WindowAttention:
     """The `attend` callable of a block: keys [layers, 1, slots * T, H, D] of the window, current block last.
 
@@ -40,8 +56,11 @@ class WindowAttention:
         parameters: tuple[HSAParameters | None, ...],
         config: AttentionConfig,
         observer: Observer | None = None,
+        steady: bool = False,
     ) -> None:
         self.config = config
+        self.steady = steady and observer is None
+        """Whether the next blocks' windows have the same shape and place, so that a captured pass pays."""
         self._observer = observer
         self._rotary = rotary
         self._parameters = parameters
@@ -52,7 +71,50 @@ class WindowAttention:
         self._query_layers: tuple[int, ...] = ()
         self._queries: list[Tensor] = []
         self._clean: list[tuple[Tensor, Tensor]] | None = None
+        self._taken: tuple[Tensor, Tensor] | None = None
         self._statistics: list[HeadStatistics] = []
+
+    @property
+    def captures(self) -> tuple[tuple[int, ...], bool]:
+        """What the next pass keeps: layers whose query is kept, and whether clean keys and values are."""
+        return self._query_layers, self._clean is not None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Address of the window's keys, and tokens of the context: passes at one place are alike."""
+        return self._windows[0].keys.data_ptr(), self._windows[0].context_tokens
+
+    def twin(self) -> WindowAttention:
+        """Another one over the same keys and values, with pooled and coarse rows of its own."""
+        other = copy(self)
+        other._windows = [window.twin() for window in self._windows]
+        other.begin(*self.captures)
+        return other
+
+    def begin(self, query_layers: tuple[int, ...], clean: bool) -> None:
+        """Forget all passes; keep what the next one shall."""
+        self._query_layers, self._queries, self._statistics = query_layers, [], []
+        self._clean, self._taken = [] if clean else None, None
+
+    def adopt(self, other: WindowAttention) -> None:
+        """Take over the pooled and coarse rows of another one at the same place."""
+        for mine, theirs in zip(self._windows, other._windows, strict=True):
+            mine.adopt(theirs)
+
+    def kept(self) -> KeptOfPass:
+        """What the pass just made left, stacked over layers."""
+        rows = [torch.stack([getattr(s, name).float() for s in self._statistics]) for name in HEAD_ARRAYS]
+        queries = torch.stack(self._queries) if self._query_layers else None
+        clean = None if self._clean is None else _stacked(self._clean)
+        return KeptOfPass(torch.stack(rows), queries, clean)
+
+    def accept(self, kept: KeptOfPass) -> None:
+        """As if this one had made the pass that left `kept`; copies it."""
+        self._statistics.append(HeadStatistics(*kept.statistics.clone()))
+        if kept.queries is not None:
+            self._queries = list(kept.queries.clone())
+        if kept.clean is not None:
+            self._taken = (kept.clean[0].clone(), kept.clean[1].clone())
 
     def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """[1, L, H, D] un-rotated -> [1, L, H, D]."""
@@ -85,9 +147,9 @@ class WindowAttention:
     def take_clean(self) -> tuple[Tensor, Tensor]:
         """Keys and values [layers, L, H, D] of the context pass."""
         assert self._clean is not None
-        keys, values = zip(*self._clean, strict=True)
-        self._clean = None
-        return torch.stack(keys), torch.stack(values)
+        taken = self._taken or _stacked(self._clean)
+        self._clean = self._taken = None
+        return taken
 
     def drop_statistics(self) -> None:
         """Forget what the passes so far did: they are repeated or no denoising steps."""
@@ -97,7 +159,13 @@ class WindowAttention:
         """gini, threshold and density [layers, heads], averaged over the passes since the last drop."""
         layers = len(self._windows)
         arrays = {}
-        for name in ("gini", "threshold", "density"):
-            rows = torch.stack([getattr(statistics, name).float() for statistics in self._statistics])
-            arrays[name] = rows.unflatten(0, (-1, layers)).mean(0).cpu().numpy().astype(np.float32)
+        for name in HEAD_ARRAYS:
+            rows = [getattr(statistics, name).float() for statistics in self._statistics]
+            table = torch.cat([row.view(-1, row.shape[-1]) for row in rows])
+            arrays[name] = table.unflatten(0, (-1, layers)).mean(0).cpu().numpy().astype(np.float32)
         return arrays
+
+
+def _stacked(pairs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    keys, values = zip(*pairs, strict=True)
+    return torch.stack(keys), torch.stack(values)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from worldattention.core.hkv.page import KVShape, PageInfo
 from worldattention.core.telemetry import WindowSpan
-from worldattention.kernels.ops import rotate
+from worldattention.kernels.ops import Encoded, install_page, rotate
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,15 +215,17 @@ class Window:
         for frame, keys, values in source.pieces(first_frame, frames):
             start = (slot + frame - first_frame) * size
             part = slice(start, start + keys.shape[1])
-            self.values[:, 0, part].copy_(values, non_blocking=True)
             if self.keys.device.type == "cpu":
+                self.values[:, 0, part].copy_(values)
                 # Frame by frame and layer by layer: it stays in the cache, and a frame's bits do not depend
                 # on how many are installed with it.
                 for offset in range(0, keys.shape[1], size):
                     for layer in range(keys.shape[0]):
                         self._rotate(self.keys[layer, 0], start + offset, keys[layer, offset : offset + size])
-            else:
-                self._rotate(self.keys[:, 0], start, keys.to(self.keys.device, non_blocking=True))
+            else:  # decoded, rotated and written in one pass, from where they lie
+                table = (self._table[0][part], self._table[1][part])
+                install_page(Encoded(keys, None), self.keys[:, 0, part], table)
+                install_page(Encoded(values, None), self.values[:, 0, part])
 
     def _rotate(self, buffer: Tensor, start: int, keys: Tensor) -> None:
         """Write `keys [..., n, H, D]`, rotated to their slots, at token `start` of `buffer [..., L, H, D]`."""

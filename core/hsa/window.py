@@ -5,7 +5,9 @@ are computed once (`refresh_context`). The current block lies last and is rewrit
 (`update_tail`). Nothing is concatenated or cloned.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -33,6 +35,18 @@ class AttentionWindow:
     """Tokens before the current block."""
     block: int
     """Tokens of a routing block."""
+
+    def twin(self) -> AttentionWindow:
+        """Another one over the same keys and values, with pooled and coarse rows of its own."""
+        keys, values = (None if x is None else x.clone() for x in (self.coarse_keys, self.coarse_values))
+        return replace(self, pooled=self.pooled.clone(), coarse_keys=keys, coarse_values=values)
+
+    def adopt(self, other: AttentionWindow) -> None:
+        """Take over the pooled and coarse rows of another one over the same keys and values."""
+        for name in ("pooled", "coarse_keys", "coarse_values"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine is not None:
+                mine.copy_(theirs)
 
 
 def build_window(

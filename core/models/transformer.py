@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -145,13 +146,34 @@ def run_block(
 
     hidden [B, L, dim]; modulation [B, G, 6, dim]; text (k, v) [N, L, H, D]; `frame_text` as in `predict`.
     """
-    shift, scale, gate, ff_shift, ff_scale, ff_gate = modulation.unbind(2)
+    before, after = _parts(hidden)
+    q, k, v = before(block, hidden, modulation, eps)
+    return after(block, hidden, attend(q, k, v), modulation, text, frame_text, eps)
+
+
+def before_attention(
+    block: Any, hidden: Tensor, modulation: Tensor, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """q, k (normed) and v [B, L, H, D] of a block."""
+    shift, scale = modulation.unbind(2)[:2]
+    grouped = hidden.unflatten(1, (modulation.shape[1], -1))
+    return _self_projections(block.attn1, _modulate(grouped, shift, scale, eps).flatten(1, 2))
+
+
+def after_attention(
+    block: Any,
+    hidden: Tensor,
+    attended: Tensor,
+    modulation: Tensor,
+    text: tuple[Tensor, Tensor],
+    frame_text: Tensor | None,
+    eps: float,
+) -> Tensor:
+    """What follows self-attention [B, L, H, D] in a block: its projection, the prompt, the feed-forward."""
+    _, _, gate, ff_shift, ff_scale, ff_gate = modulation.unbind(2)
     groups = modulation.shape[1]
     grouped = hidden.unflatten(1, (groups, -1))
-
-    normed = _modulate(grouped, shift, scale, eps).flatten(1, 2)
-    q, k, v = _self_projections(block.attn1, normed)
-    out = attend(q, k, v).flatten(2)
+    out = attended.flatten(2)
     grouped = _gated_add(grouped, block.attn1.to_out[0](out).unflatten(1, (groups, -1)), gate)
     hidden = grouped.flatten(1, 2)
 
@@ -165,6 +187,22 @@ def run_block(
     inner = F.gelu(block.ffn.net[0].proj(normed), approximate="tanh")
     grouped = _gated_add(grouped, block.ffn.net[2](inner).unflatten(1, (groups, -1)), ff_gate)
     return grouped.flatten(1, 2)
+
+
+def _parts(hidden: Tensor) -> tuple[Callable[..., Any], Callable[..., Tensor]]:
+    """`before_attention` and `after_attention`, compiled where a GPU infers: norms, modulation and GELU are then fused.
+
+    Never on a CPU, where there may be no compiler, and not within another compilation. Not yet run on a GPU.
+    """
+    if not hidden.is_cuda or torch.is_grad_enabled() or torch.compiler.is_compiling():
+        return before_attention, after_attention
+    return _compiled_parts()
+
+
+@cache
+def _compiled_parts() -> tuple[Callable[..., Any], Callable[..., Tensor]]:
+    parts = before_attention, after_attention
+    return tuple(torch.compile(part, dynamic=False, fullgraph=True) for part in parts)  # type: ignore[return-value]
 
 
 def _cross_attention(

@@ -39,8 +39,12 @@ def _install(
 
 
 def install(encoded: Encoded, out: Tensor, rotary: tuple[Tensor, Tensor] | None) -> None:
-    """Decode [layers, L, H, D], rotate where `rotary` (cos, sin, each [L, D / 2] fp32) is given, write into `out`."""
-    data, scale = encoded
+    """Decode [layers, L, H, D], rotate where `rotary` (cos, sin, each [L, D / 2] fp32) is given, write into `out`.
+
+    Memory of the CPU that is not pinned is copied first: a GPU cannot read it.
+    """
+    data, scale = (None if x is None else _readable(x, out.device) for x in encoded)
+    assert data is not None
     layers, tokens, heads, channels = data.shape
     if data.stride(-1) != 1 or out.stride(-1) != 1:
         raise ValueError("channels must lie side by side")
@@ -50,6 +54,10 @@ def install(encoded: Encoded, out: Tensor, rotary: tuple[Tensor, Tensor] | None)
         data, scales, cos, sin, out, tokens, *data.stride()[:3], *scales.stride()[:3], channels // 2,
         *out.stride()[:3], ROWS=32, D=channels, SCALED=scale is not None, TURN=rotary is not None, num_warps=4,
     )  # fmt: skip
+
+
+def _readable(x: Tensor, device: torch.device) -> Tensor:
+    return x if x.device == device or x.is_pinned() else x.to(device)
 
 
 @triton.jit

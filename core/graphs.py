@@ -1,0 +1,120 @@
+"""Passes that are captured once and replayed: one CUDA graph a kind of pass over the full window.
+
+Inputs are copied into the memory that the graph reads, and what it leaves is copied out. Keys and values of the
+window are read and written where they lie; pooled and coarse rows, which each block makes anew, are copied once a
+block. The logic is tested on a CPU with a recorder that repeats the pass; CUDA graphs have not yet been run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from worldattention.core.models.transformer import CausalWanTransformer3DModel, TextKeysValues, TimeEmbedding
+from worldattention.core.window_attention import KeptOfPass, WindowAttention
+
+Run = Callable[[], "PassResult"]
+Recorder = Callable[[Run], tuple["PassResult", Callable[[], object]]]
+"""Runs a pass; gives its result, and a function that runs it again into the same memory."""
+
+WARM_UP_PASSES = 3
+"""Compilation and workspaces must be done before a capture."""
+
+
+class PassResult(NamedTuple):
+    """Memory that a captured pass writes."""
+
+    velocity: Tensor
+    kept: KeptOfPass
+
+
+def graph_recorder(device: torch.device) -> Recorder | None:
+    """A recorder of CUDA graphs that share a memory pool; None on other devices."""
+    if device.type != "cuda":
+        return None
+    pool: Any = None
+
+    def record(run: Run) -> tuple[PassResult, Callable[[], object]]:
+        nonlocal pool
+        side = torch.cuda.Stream(device)
+        side.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UP_PASSES):
+                run()
+        torch.cuda.current_stream(device).wait_stream(side)
+        pool = pool or torch.cuda.graph_pool_handle()
+        graph = torch.cuda.CUDAGraph()
+        # Threads of the memory tiers go on with copies and page-locking meanwhile.
+        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+            result = run()
+        return result, graph.replay
+
+    return record
+
+
+class CapturedPasses:
+    """The passes over one window; another window's take their place."""
+
+    def __init__(self, transformer: CausalWanTransformer3DModel, recorder: Recorder) -> None:
+        self._transformer, self._recorder = transformer, recorder
+        self._place: tuple[int, int] | None = None
+        self._passes: dict[Any, _Captured] = {}
+
+    def predict(
+        self, latents: Tensor, time: TimeEmbedding, text: TextKeysValues, attention: WindowAttention
+    ) -> Tensor:
+        """As `CausalWanTransformer3DModel.predict`."""
+        if attention.place != self._place:
+            self._place, self._passes = attention.place, {}
+        kind = (attention.captures, attention.config, latents.shape, text[0][0].shape)
+        if kind not in self._passes:
+            self._passes[kind] = _Captured(self._transformer, self._recorder, latents, time, text, attention)
+        return self._passes[kind](latents, time, text, attention)
+
+
+class _Captured:
+    """One kind of pass."""
+
+    def __init__(
+        self,
+        transformer: CausalWanTransformer3DModel,
+        recorder: Recorder,
+        latents: Tensor,
+        time: TimeEmbedding,
+        text: TextKeysValues,
+        attention: WindowAttention,
+    ) -> None:
+        self._transformer = transformer
+        self._latents = latents.clone()
+        self._time = TimeEmbedding(time.blocks.clone(), time.head.clone())
+        self._text = [(k.clone(), v.clone()) for k, v in text]
+        self._attention, self._captures = attention.twin(), attention.captures
+        self._bound: WindowAttention | None = attention
+        self._spoken: TextKeysValues = text
+        self._result, self._replay = recorder(self._run)
+
+    def _run(self) -> PassResult:
+        self._attention.begin(*self._captures)
+        velocity = self._transformer.predict(self._latents, self._time, self._text, self._attention)
+        return PassResult(velocity, self._attention.kept())
+
+    def __call__(
+        self, latents: Tensor, time: TimeEmbedding, text: TextKeysValues, attention: WindowAttention
+    ) -> Tensor:
+        self._latents.copy_(latents)
+        self._time.blocks.copy_(time.blocks)
+        self._time.head.copy_(time.head)
+        if text is not self._spoken:
+            for mine, theirs in zip(self._text, text, strict=True):
+                mine[0].copy_(theirs[0])
+                mine[1].copy_(theirs[1])
+            self._spoken = text
+        if attention is not self._bound:
+            self._attention.adopt(attention)
+            self._bound = attention
+        self._replay()
+        attention.accept(self._result.kept)
+        return self._result.velocity.clone()

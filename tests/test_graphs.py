@@ -1,0 +1,97 @@
+"""Captured passes against plain ones: the logic around a CUDA graph, with a recorder that repeats the pass."""
+
+import pytest
+import torch
+
+from tests.toy import toy_config, toy_model
+from worldattention.core.engine import Engine
+from worldattention.core.graphs import graph_recorder
+from worldattention.core.passes import Passes
+
+
+def tensors_of(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from tensors_of(part)
+
+
+class Repeater:
+    """Replays into the memory of the first run, as a graph does."""
+
+    def __init__(self):
+        self.recorded = self.replayed = 0
+
+    def __call__(self, run):
+        result = run()
+        self.recorded += 1
+        for memory in tensors_of(result):
+            memory.fill_(torch.nan)  # a capture runs nothing
+
+        def replay():
+            self.replayed += 1
+            for memory, fresh in zip(tensors_of(result), tensors_of(run()), strict=True):
+                memory.copy_(fresh)
+
+        return result, replay
+
+
+def captured_engine(recorder, **cache):
+    engine = Engine(toy_model(), toy_config(**cache))
+    engine._passes = Passes(engine.model, recorder)
+    return engine
+
+
+SMALL = {
+    "budget_frames": 15,
+    "recalled_pages": 1,
+    "page_frames": 4,
+    "chunk_frames": 8,
+    "min_recent_frames": 3,
+}
+PROMPTS = ["a red ball"] * 7 + ["a blue kite"] * 3 + ["the red ball"] * 3
+
+
+def test_a_world_of_captured_passes_is_the_same_world():
+    recorder = Repeater()
+    ours, plain = captured_engine(recorder, **SMALL), Engine(toy_model(), toy_config(**SMALL))
+    for prompt in PROMPTS:
+        got, expected = ours.step(prompt), plain.step(prompt)
+        assert (got.frames == expected.frames).all()
+        for name in ("gini", "threshold", "density"):
+            assert (getattr(got.telemetry, name) == getattr(expected.telemetry, name)).all()
+        assert got.telemetry.recall == expected.telemetry.recall
+    assert any(span.kind == "page" for span in got.telemetry.window)
+    assert recorder.recorded == 3  # denoising, the first pass of a recall, the context pass
+    assert recorder.replayed >= 30
+
+
+def test_another_window_or_mode_is_captured_anew():
+    recorder = Repeater()
+    engine = captured_engine(recorder, **SMALL)
+    for _ in range(7):
+        engine.step("a red ball")
+    first = recorder.recorded
+    fork = engine.fork()
+    plain = Engine(toy_model(), toy_config(**SMALL))
+    for _ in range(8):
+        expected = plain.step("a red ball")
+    assert (fork.step("a red ball").frames == expected.frames).all()
+    assert recorder.recorded > first
+    assert (engine.step("a red ball").frames == expected.frames).all()
+
+
+def test_an_observer_is_never_bypassed():
+    recorder, seen = Repeater(), []
+    engine = captured_engine(recorder, **SMALL)
+    engine.attention_observer = lambda layer, *_: seen.append(layer)
+    for _ in range(7):
+        engine.step("a red ball")
+    assert recorder.recorded == 0
+    assert len(seen) == 7 * 5 * 4
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_only_gpus_record(device):
+    assert graph_recorder(torch.device(device)) is None
