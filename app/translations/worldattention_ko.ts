@@ -23,6 +23,10 @@
         <translation>열기 …</translation>
     </message>
     <message>
+        <source>Open recorded session …</source>
+        <translation>녹화한 세션 열기 …</translation>
+    </message>
+    <message>
         <source>Save</source>
         <translation>저장</translation>
     </message>
@@ -31,12 +35,20 @@
         <translation>다른 이름으로 저장 …</translation>
     </message>
     <message>
-        <source>Export video …</source>
-        <translation>비디오 내보내기 …</translation>
+        <source>Export …</source>
+        <translation>내보내기 …</translation>
     </message>
     <message>
         <source>Save telemetry …</source>
         <translation>텔레메트리 저장 …</translation>
+    </message>
+    <message>
+        <source>Save panels as a picture …</source>
+        <translation>패널을 그림으로 저장 …</translation>
+    </message>
+    <message>
+        <source>Settings …</source>
+        <translation>설정 …</translation>
     </message>
     <message>
         <source>Quit</source>
@@ -147,12 +159,20 @@
         <translation>배치 초기화</translation>
     </message>
     <message>
+        <source>Welcome</source>
+        <translation>시작 화면</translation>
+    </message>
+    <message>
         <source>Keys</source>
         <translation>단축키</translation>
     </message>
     <message>
         <source>About</source>
         <translation>정보</translation>
+    </message>
+    <message>
+        <source>Open recent</source>
+        <translation>최근 파일 열기</translation>
     </message>
     <message>
         <source>Samples</source>
@@ -370,26 +390,6 @@
         <source>Discard</source>
         <translation>버리기</translation>
     </message>
-    <message>
-        <source>Export video</source>
-        <translation>비디오 내보내기</translation>
-    </message>
-    <message>
-        <source>How much of the world?</source>
-        <translation>월드를 얼마나 내보낼까요?</translation>
-    </message>
-    <message>
-        <source>The part that is not made yet is made first; that takes as long as it takes.</source>
-        <translation>아직 생성되지 않은 부분을 먼저 생성하므로 그만큼 시간이 걸립니다.</translation>
-    </message>
-    <message>
-        <source>Whole timeline ({})</source>
-        <translation>타임라인 전체 ({})</translation>
-    </message>
-    <message>
-        <source>What is made ({})</source>
-        <translation>생성된 부분 ({})</translation>
-    </message>
 </context>
 <context>
     <name>EventTable</name>
@@ -408,10 +408,6 @@
     <message>
         <source>Prompt</source>
         <translation>프롬프트</translation>
-    </message>
-    <message>
-        <source>Change time</source>
-        <translation>시간 변경</translation>
     </message>
     <message>
         <source>made</source>
@@ -438,33 +434,116 @@
     </message>
 </context>
 <context>
+    <name>Export</name>
+    <message>
+        <source>Video (MP4)</source>
+        <translation>비디오 (MP4)</translation>
+    </message>
+    <message>
+        <source>Animation (GIF)</source>
+        <translation>애니메이션 (GIF)</translation>
+    </message>
+    <message>
+        <source>Pictures (PNG)</source>
+        <translation>그림 (PNG)</translation>
+    </message>
+</context>
+<context>
     <name>ExportDialog</name>
     <message>
-        <source>Export video</source>
-        <translation>비디오 내보내기</translation>
+        <source>Export</source>
+        <translation>내보내기</translation>
     </message>
     <message>
-        <source>Export progress</source>
-        <translation>내보내기 진행률</translation>
+        <source>Kind</source>
+        <translation>종류</translation>
     </message>
     <message>
-        <source>Writing {}</source>
-        <translation>{} 쓰는 중</translation>
+        <source>How much</source>
+        <translation>범위</translation>
     </message>
     <message>
-        <source>{0:.1f} of {1:.1f} s</source>
-        <translation>{1:.1f}초 중 {0:.1f}초</translation>
+        <source>Size</source>
+        <translation>크기</translation>
+    </message>
+    <message>
+        <source>Panels beside the picture: sparsity, tiers, pages</source>
+        <translation>화면 옆에 패널 넣기: 희소성, 계층, 페이지</translation>
+    </message>
+    <message>
+        <source>Telemetry beside it, so that it opens as a recorded session</source>
+        <translation>녹화한 세션으로 열 수 있도록 텔레메트리도 저장</translation>
+    </message>
+    <message>
+        <source>Export …</source>
+        <translation>내보내기 …</translation>
+    </message>
+    <message>
+        <source>What is made ({})</source>
+        <translation>생성된 부분 ({})</translation>
+    </message>
+    <message>
+        <source>Whole timeline ({})</source>
+        <translation>타임라인 전체 ({})</translation>
+    </message>
+    <message>
+        <source>A range</source>
+        <translation>구간</translation>
+    </message>
+    <message>
+        <source>The world is only kept from {} on.</source>
+        <translation>월드는 {}부터만 보관되어 있습니다.</translation>
+    </message>
+    <message>
+        <source>There is nothing to export there: let the end come after the start.</source>
+        <translation>그 구간에는 내보낼 것이 없습니다. 끝이 시작보다 뒤에 오게 하세요.</translation>
+    </message>
+    <message>
+        <source>There is no ffmpeg, so videos cannot be written: export pictures instead.</source>
+        <translation>ffmpeg이 없어 비디오를 쓸 수 없습니다. 대신 그림으로 내보내세요.</translation>
+    </message>
+    <message>
+        <source>{frames} frames, {seconds} s, {width} x {height}.</source>
+        <translation>{frames}프레임, {seconds}초, {width} x {height}.</translation>
+    </message>
+    <message>
+        <source>{} s of it are made first.</source>
+        <translation>그중 {}초를 먼저 생성합니다.</translation>
+    </message>
+    <message>
+        <source>from</source>
+        <translation>시작</translation>
+    </message>
+    <message>
+        <source>to</source>
+        <translation>끝</translation>
+    </message>
+    <message>
+        <source>Range {}</source>
+        <translation>구간 {}</translation>
+    </message>
+    <message>
+        <source>seconds</source>
+        <translation>초</translation>
     </message>
 </context>
 <context>
     <name>ExportFlow</name>
     <message>
-        <source>Export video</source>
-        <translation>비디오 내보내기</translation>
-    </message>
-    <message>
         <source>MP4 video (*.mp4)</source>
         <translation>MP4 비디오 (*.mp4)</translation>
+    </message>
+    <message>
+        <source>Animation (*.gif)</source>
+        <translation>애니메이션 (*.gif)</translation>
+    </message>
+    <message>
+        <source>A new folder for the pictures (*)</source>
+        <translation>그림을 담을 새 폴더 (*)</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>내보내기</translation>
     </message>
     <message>
         <source>The export was cancelled; nothing was written.</source>
@@ -519,6 +598,33 @@
     </message>
 </context>
 <context>
+    <name>Library</name>
+    <message>
+        <source>{} (missing)</source>
+        <translation>{} (없음)</translation>
+    </message>
+    <message>
+        <source>JSON lines (*.jsonl);;Table (*.csv)</source>
+        <translation>JSON 행 (*.jsonl);;표 (*.csv)</translation>
+    </message>
+    <message>
+        <source>Save telemetry</source>
+        <translation>텔레메트리 저장</translation>
+    </message>
+    <message>
+        <source> panels.png</source>
+        <translation> 패널.png</translation>
+    </message>
+    <message>
+        <source>Save panels</source>
+        <translation>패널 저장</translation>
+    </message>
+    <message>
+        <source>Picture (*.png)</source>
+        <translation>그림 (*.png)</translation>
+    </message>
+</context>
+<context>
     <name>MainToolBar</name>
     <message>
         <source>Toolbar</source>
@@ -555,13 +661,39 @@
         <source>On the timeline at {}.</source>
         <translation>타임라인의 {} 위치에 놓았습니다.</translation>
     </message>
+</context>
+<context>
+    <name>MarksTable</name>
     <message>
-        <source>JSON lines (*.jsonl);;Table (*.csv)</source>
-        <translation>JSON 행 (*.jsonl);;표 (*.csv)</translation>
+        <source>Time</source>
+        <translation>시간</translation>
     </message>
     <message>
-        <source>Save telemetry</source>
-        <translation>텔레메트리 저장</translation>
+        <source>Kind</source>
+        <translation>종류</translation>
+    </message>
+    <message>
+        <source>What</source>
+        <translation>내용</translation>
+    </message>
+    <message>
+        <source>marker</source>
+        <translation>마커</translation>
+    </message>
+    <message>
+        <source>recall</source>
+        <translation>회상</translation>
+    </message>
+    <message>
+        <source>mode</source>
+        <translation>모드</translation>
+    </message>
+</context>
+<context>
+    <name>MarksTableView</name>
+    <message>
+        <source>Markers, recalls and modes as a table</source>
+        <translation>마커, 회상, 모드를 표로 보기</translation>
     </message>
 </context>
 <context>
@@ -717,6 +849,18 @@
         <source>Panels in this place</source>
         <translation>이 자리의 패널</translation>
     </message>
+    <message>
+        <source>No panel is open: show one in the View menu first.</source>
+        <translation>열려 있는 패널이 없습니다. 먼저 보기 메뉴에서 여세요.</translation>
+    </message>
+    <message>
+        <source>The picture could not be written: choose another place.</source>
+        <translation>그림을 쓸 수 없습니다. 다른 위치를 고르세요.</translation>
+    </message>
+    <message>
+        <source>Saved {0} panels to {1}.</source>
+        <translation>패널 {0}개를 {1}에 저장했습니다.</translation>
+    </message>
 </context>
 <context>
     <name>Presenter</name>
@@ -789,6 +933,25 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>ready</source>
         <translation>준비됨</translation>
+    </message>
+</context>
+<context>
+    <name>ProgressDialog</name>
+    <message>
+        <source>Export</source>
+        <translation>내보내기</translation>
+    </message>
+    <message>
+        <source>Export progress</source>
+        <translation>내보내기 진행률</translation>
+    </message>
+    <message>
+        <source>Writing {}</source>
+        <translation>{} 쓰는 중</translation>
+    </message>
+    <message>
+        <source>{0:.1f} of {1:.1f} s</source>
+        <translation>{1:.1f}초 중 {0:.1f}초</translation>
     </message>
 </context>
 <context>
@@ -935,6 +1098,17 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>Recorded {0:.1f} s to {1}.</source>
         <translation>{0:.1f}초를 {1}에 녹화했습니다.</translation>
+    </message>
+</context>
+<context>
+    <name>ReplayFlow</name>
+    <message>
+        <source>Recorded sessions (*.mp4 *.jsonl)</source>
+        <translation>녹화한 세션 (*.mp4 *.jsonl)</translation>
+    </message>
+    <message>
+        <source>Open a recorded session</source>
+        <translation>녹화한 세션 열기</translation>
     </message>
 </context>
 <context>
@@ -1232,6 +1406,43 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     </message>
 </context>
 <context>
+    <name>TimeField</name>
+    <message>
+        <source>{}: seconds (12.5), a clock (1:05.5) or a block (b16)</source>
+        <translation>{}: 초(12.5), 시각(1:05.5) 또는 블록(b16)</translation>
+    </message>
+</context>
+<context>
+    <name>TimeFields</name>
+    <message>
+        <source>Time of the playhead</source>
+        <translation>재생 헤드의 시간</translation>
+    </message>
+    <message>
+        <source>Start of the event</source>
+        <translation>이벤트의 시작</translation>
+    </message>
+    <message>
+        <source>End of the event</source>
+        <translation>이벤트의 끝</translation>
+    </message>
+    <message>
+        <source>at</source>
+        <translation>위치</translation>
+    </message>
+    <message>
+        <source>event</source>
+        <translation>이벤트</translation>
+    </message>
+</context>
+<context>
+    <name>Timecode</name>
+    <message>
+        <source>&apos;{}&apos; is no time: type seconds such as 12.5, or a clock such as 1:05.5.</source>
+        <translation>‘{}’은(는) 시간이 아닙니다. 12.5 같은 초나 1:05.5 같은 시각을 입력하세요.</translation>
+    </message>
+</context>
+<context>
     <name>Timeline</name>
     <message>
         <source>Double-click to add an event, or type a prompt above</source>
@@ -1339,6 +1550,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <source>Split event</source>
         <translation>이벤트 나누기</translation>
     </message>
+    <message>
+        <source>Change time</source>
+        <translation>시간 변경</translation>
+    </message>
 </context>
 <context>
     <name>TimelineRules</name>
@@ -1411,6 +1626,69 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>Follow the world again (End)</source>
         <translation>다시 월드를 따라가기(End)</translation>
+    </message>
+</context>
+<context>
+    <name>Welcome</name>
+    <message>
+        <source>The red ball returns</source>
+        <translation>빨간 공이 돌아온다</translation>
+    </message>
+    <message>
+        <source>Hello</source>
+        <translation>안녕</translation>
+    </message>
+    <message>
+        <source>A lighthouse across a day</source>
+        <translation>등대의 하루</translation>
+    </message>
+    <message>
+        <source>Two homes</source>
+        <translation>두 집</translation>
+    </message>
+    <message>
+        <source>A city through the weather</source>
+        <translation>날씨가 바뀌는 도시</translation>
+    </message>
+    <message>
+        <source>Welcome</source>
+        <translation>시작 화면</translation>
+    </message>
+    <message>
+        <source>A world that remembers</source>
+        <translation>기억하는 월드</translation>
+    </message>
+    <message>
+        <source>Start a sample world, or type below what you want to see.</source>
+        <translation>예제 월드를 시작하거나, 보고 싶은 장면을 아래에 입력하세요.</translation>
+    </message>
+    <message>
+        <source>Start the sample world “{}”</source>
+        <translation>예제 월드 “{}” 시작</translation>
+    </message>
+    <message>
+        <source>Recent</source>
+        <translation>최근</translation>
+    </message>
+    <message>
+        <source>New world</source>
+        <translation>새 월드</translation>
+    </message>
+    <message>
+        <source>Open …</source>
+        <translation>열기 …</translation>
+    </message>
+    <message>
+        <source>Open recorded session …</source>
+        <translation>녹화한 세션 열기 …</translation>
+    </message>
+    <message>
+        <source>{} (missing)</source>
+        <translation>{} (없음)</translation>
+    </message>
+    <message>
+        <source>Open {}</source>
+        <translation>{} 열기</translation>
     </message>
 </context>
 <context>
