@@ -73,6 +73,8 @@ SPECS: dict[str, Spec] = {
     "zoom_out": Spec(QT_TRANSLATE_NOOP("Actions", "Zoom out"), ("Ctrl+-",)),
     "fit": Spec(QT_TRANSLATE_NOOP("Actions", "Fit the timeline"), ("F", "Ctrl+0"), "fit"),
     "table": Spec(QT_TRANSLATE_NOOP("Actions", "Events as a table"), ("Ctrl+T",), checkable=True),
+    "overlay": Spec(QT_TRANSLATE_NOOP("Actions", "Words over the picture"), ("O",), checkable=True),
+    "snapshot": Spec(QT_TRANSLATE_NOOP("Actions", "Save the picture …"), ("P",)),
     "smooth": Spec(QT_TRANSLATE_NOOP("Actions", "Smooth scaling"), (), checkable=True),
     "fullscreen": Spec(QT_TRANSLATE_NOOP("Actions", "Full screen"), ("F11",), checkable=True),
     "reset_layout": Spec(QT_TRANSLATE_NOOP("Actions", "Reset the layout")),
@@ -85,15 +87,15 @@ RECENT = QT_TRANSLATE_NOOP("Actions", "Open recent")
 SAMPLES = QT_TRANSLATE_NOOP("Actions", "Samples")
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (QT_TRANSLATE_NOOP("Actions", "File"),
-     ("new", "open", RECENT, SAMPLES, "recorded", "-", "save", "save_as", "-", "export", "telemetry", "panels", "-",
-      "settings", "-", "quit")),
+     ("new", "open", RECENT, SAMPLES, "recorded", "-", "save", "save_as", "-", "export", "snapshot", "telemetry",
+      "panels", "-", "settings", "-", "quit")),
     (QT_TRANSLATE_NOOP("Actions", "Edit"),
      ("undo", "redo", "-", "add", "split", "duplicate", "delete", "-", "marker")),
     (QT_TRANSLATE_NOOP("Actions", "World"),
      ("play", "restart", "record", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
       "second_back", "second_forward", "home", "end")),
     (QT_TRANSLATE_NOOP("Actions", "View"),
-     ("zoom_in", "zoom_out", "fit", "table", "-", "smooth", "fullscreen", "-")),
+     ("zoom_in", "zoom_out", "fit", "table", "-", "smooth", "overlay", "fullscreen", "-")),
     (QT_TRANSLATE_NOOP("Actions", "Help"), ("welcome", "keys", "about")),
 )  # fmt: skip
 

@@ -17,6 +17,7 @@ from worldattention.app.library import Library
 from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
 from worldattention.app.panels.panels import Panels
+from worldattention.app.picture import Picture
 from worldattention.app.presenter import Presenter
 from worldattention.app.project_files import Present, ProjectFiles, markers_of
 from worldattention.app.prompt_box import PromptBox, PromptLanguage
@@ -122,6 +123,7 @@ class MainWindow(QMainWindow):
         actions["smooth"].setChecked(True)
         self.export_flow = ExportFlow(self)
         self.recording_flow = RecordingFlow(self)
+        self.picture = Picture(self)
         self._set_edit_actions()
 
     def _size_docks(self) -> None:
@@ -162,7 +164,9 @@ class MainWindow(QMainWindow):
             "fit": lambda: self.timeline.view.fit(),
             "table": lambda: self.timeline.show_table(self._is_on("table")),
             "smooth": lambda: self.viewport.set_smooth(self._is_on("smooth")),
-            "fullscreen": self._toggle_fullscreen,
+            "overlay": lambda: self.picture.show_words(self._is_on("overlay")),
+            "snapshot": lambda: self.picture.ask_snapshot(),
+            "fullscreen": lambda: self.picture.show_full(self._is_on("fullscreen")),
             "reset_layout": self._reset_layout,
             "keys": lambda: dialogs.KeysDialog(self).open(),
             "about": lambda: dialogs.show_about(self),
@@ -289,12 +293,6 @@ class MainWindow(QMainWindow):
         action: QAction = self.actions_by_name[name]
         return action.isChecked()
 
-    def _toggle_fullscreen(self) -> None:
-        if self._is_on("fullscreen"):
-            self.showFullScreen()
-        else:
-            self.showNormal()
-
     def _reset_layout(self) -> None:
         self.restoreState(self._default_state, window_state.VERSION)
         self._size_docks()
@@ -329,10 +327,11 @@ class MainWindow(QMainWindow):
             self.library.open(path)
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self._setup.state_file is not None and not self.files.confirm():
+            event.ignore()
+            return
+        self.picture.stop()
         if self._setup.state_file is not None:
-            if not self.files.confirm():
-                event.ignore()
-                return
             window_state.save(self, self._setup.state_file)
         self.library.stop()
         self.presenter.stop()

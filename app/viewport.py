@@ -5,27 +5,22 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
-    QFontMetricsF,
     QImage,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from worldattention.app import icons, theme
+from worldattention.app import hud, icons, theme
 from worldattention.app.reel import Frames
-from worldattention.app.upscale import double
-
-DOUBLED_FROM = 1.5
-"""Magnification from which a picture is doubled before the screen scales it."""
+from worldattention.app.upscale import enlarge
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +43,7 @@ def to_image(frame: Frames) -> QImage:
 
 
 class Viewport(QWidget):
-    """Paints the newest frame it was given."""
+    """Paints the frame it was given: as large as fits, smooth, or in whole screen pixels a pixel."""
 
     action_clicked = Signal()
     live_wanted = Signal()
@@ -59,7 +54,11 @@ class Viewport(QWidget):
         self._image: QImage | None = None
         self._drawn: QImage | None = None
         self._overlay: Overlay | None = None
+        self._frame: Frames | None = None
+        self._enlarged_for = 0.0
         self._chip = ""
+        self._lines: tuple[str, ...] = ()
+        self._countdown: tuple[str, float] | None = None
         self._smooth = True
         self.frames_painted = 0
         self._fresh = False
@@ -100,14 +99,36 @@ class Viewport(QWidget):
         """The small label in the corner."""
         return self._chip
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The words in the upper corner of the picture."""
+        return self._lines
+
+    @property
+    def countdown(self) -> str:
+        """What the picture waits for."""
+        return self._countdown[0] if self._countdown is not None else ""
+
     def show_frame(self, frame: Frames | None) -> None:
         """Shows a frame, or nothing."""
+        self._frame = frame
         self._image = None if frame is None else to_image(frame)
-        self._drawn = self._image
-        if frame is not None and self._smooth and self._magnification() >= DOUBLED_FROM:
-            self._drawn = to_image(double(frame))
+        self._drawn = None
         self._fresh = self._image is not None
         self.update()
+
+    def show_lines(self, lines: tuple[str, ...]) -> None:
+        """Words in the upper left corner, such as the time and the prompt; none hides them."""
+        if lines != self._lines:
+            self._lines = lines
+            self.update()
+
+    def show_countdown(self, text: str, fraction: float = 0.0) -> None:
+        """What the picture waits for, and how much of the wait is over; an empty text hides it."""
+        countdown = (text, fraction) if text else None
+        if countdown != self._countdown:
+            self._countdown = countdown
+            self.update()
 
     def show_overlay(self, overlay: Overlay | None) -> None:
         """Shows words over the picture, or takes them away."""
@@ -132,25 +153,36 @@ class Viewport(QWidget):
     def set_smooth(self, smooth: bool) -> None:
         """Smooth scaling, or pixels as they are."""
         self._smooth = smooth
-        self._drawn = self._image
+        self._drawn = None
         self.update()
 
     def picture_rect(self) -> QRectF:
-        """Where the picture stands: centred, its own shape kept."""
+        """Where the picture stands: centred, its own shape kept, its edges on the screen's pixels.
+
+        Pixel by pixel, it is enlarged by a whole number, unless it is larger than the viewport.
+        """
         if self._image is None:
             return QRectF(self.rect())
-        size = self._image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-        return QRectF(
-            (self.width() - size.width()) / 2,
-            (self.height() - size.height()) / 2,
-            size.width(),
-            size.height(),
-        )
+        ratio, image = self.devicePixelRatioF(), self._image.size()
+        room = QSize(int(self.width() * ratio), int(self.height() * ratio))
+        size = image.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+        if not self._smooth and size.width() >= image.width():
+            size = image * min(room.width() // image.width(), room.height() // image.height())
+        # At a ratio of 1.5 the viewport itself may begin between two pixels.
+        origin = QPointF(self.mapTo(self.window(), QPoint())) * ratio
+        left = round(origin.x() + (room.width() - size.width()) / 2) - origin.x()
+        top = round(origin.y() + (room.height() - size.height()) / 2) - origin.y()
+        return QRectF(left / ratio, top / ratio, size.width() / ratio, size.height() / ratio)
 
-    def _magnification(self) -> float:
-        """Screen pixels a pixel of the picture."""
-        width = self._image.width() if self._image is not None else 1
-        return self.picture_rect().width() * self.devicePixelRatioF() / width
+    def _enlarged(self) -> QImage | None:
+        """The picture as it is given to the painter: at a high magnification larger than it was made."""
+        if self._frame is None or self._image is None or not self._smooth:
+            return self._image
+        magnification = self.picture_rect().width() * self.devicePixelRatioF() / self._image.width()
+        if self._drawn is None or magnification != self._enlarged_for:
+            self._drawn = to_image(enlarge(self._frame, magnification))
+            self._enlarged_for = magnification
+        return self._drawn
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -173,27 +205,28 @@ class Viewport(QWidget):
         self._place_live()
 
     def _place_live(self) -> None:
-        box, size = self._chip_rect(), self._live.sizeHint()
+        box, size = hud.chip_rect(self.picture_rect(), self._chip), self._live.sizeHint()
         self._live.setGeometry(round(box.right()) + 8, round(box.center().y() - 13), size.width(), 26)
-
-    def _chip_rect(self) -> QRectF:
-        width = QFontMetricsF(theme.font(12, QFont.Weight.Medium)).horizontalAdvance(self._chip) + 20
-        area = self.picture_rect()
-        return QRectF(area.left() + 12, area.bottom() - 36, width, 24)
 
     def _paint(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(theme.WINDOW))
         if self._image is not None:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._smooth)
-            painter.drawImage(self.picture_rect(), self._drawn or self._image)
+            painter.drawImage(self.picture_rect(), self._enlarged() or self._image)
             if self._fresh:
                 self._fresh = False
                 self.frames_painted += 1
         if self._overlay is not None:
             self._paint_overlay(painter, self._overlay)
-        elif self._chip:
-            self._paint_chip(painter)
+            return
+        area = self.picture_rect()
+        if self._lines:
+            hud.paint_lines(painter, area, self._lines)
+        if self._chip:
+            hud.paint_chip(painter, hud.chip_rect(area, self._chip), self._chip)
+        if self._countdown is not None:
+            hud.paint_countdown(painter, area, *self._countdown)
 
     def _paint_overlay(self, painter: QPainter, overlay: Overlay) -> None:
         if self._image is not None:
@@ -223,12 +256,3 @@ class Viewport(QWidget):
             painter.drawRoundedRect(
                 QRectF(track.left(), track.top(), max(4.0, track.width() * share), 4), 2, 2
             )
-
-    def _paint_chip(self, painter: QPainter) -> None:
-        face, box = theme.font(12, QFont.Weight.Medium), self._chip_rect()
-        painter.setPen(QPen(theme.with_alpha(theme.TEXT, 0.12), 1))
-        painter.setBrush(theme.with_alpha(theme.WINDOW, 0.72))
-        painter.drawRoundedRect(box, 6, 6)
-        painter.setFont(face)
-        painter.setPen(QColor(theme.TEXT))
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, self._chip)

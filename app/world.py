@@ -42,7 +42,7 @@ from worldattention.app.reel import Reel
 from worldattention.app.thumbnails import Thumbnails
 from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig
-from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
+from worldattention.core.geometry import FPS, POCKET_GEOMETRY, Geometry
 from worldattention.core.project import ProjectSettings
 from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.telemetry_log import TelemetryLog
@@ -97,6 +97,7 @@ class World(QObject):
         self._branchings: set[int] = set()  # waiting for their acknowledgement
         self._unseen: list[tuple[int, float]] = []  # frame from which a prompt shows, moment of Enter
         self._last_said = 0
+        self._last_made = 0.0  # moment
         self._worker = Worker(
             open_engine, open_session, self.reel, self._bell.emit, config, timeline, self.log
         )
@@ -115,6 +116,21 @@ class World(QObject):
         recent = list(self.telemetry)[-4:]
         milliseconds = sum(record.stage_ms["total"] for record in recent)
         return 1000.0 * sum(record.frames for record in recent) / milliseconds if milliseconds > 0 else None
+
+    @property
+    def awaited_frame(self) -> int | None:
+        """The first frame of an accepted prompt that was not seen yet."""
+        return self._unseen[0][0] if self._unseen else None
+
+    def seconds_until(self, frame: int) -> float:
+        """Estimated time until a frame is shown live: what lies before it is played, what is missing made."""
+        playing = (frame - self.playback.live) / FPS
+        sizes, fps = self.geometry, self.made_fps
+        blocks = sizes.blocks_for_frames(frame + 1) - sizes.blocks_for_frames(self.reel.made)
+        making = 0.0
+        if blocks > 0 and fps is not None:
+            making = blocks * sizes.block_frames / fps - (time.perf_counter() - self._last_made)
+        return max(0.0, playing, making)
 
     def thumbnail(self, frame: int) -> QImage | None:
         """A small picture of a past moment, also where its pages were dropped."""
@@ -242,6 +258,7 @@ class World(QObject):
             self._tell_made(made)
 
     def _tell_made(self, made: list[BlockTelemetry]) -> None:
+        self._last_made = time.perf_counter()
         self.telemetry.extend(made)
         self.blocks += len(made)
         for record in made:

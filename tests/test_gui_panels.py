@@ -17,7 +17,6 @@ from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.plot import steps
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.telemetry_file import save_telemetry
-from worldattention.app.upscale import double
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
 from worldattention.core.telemetry import PageRecord, RecallRecord, telemetry_from_json
@@ -193,33 +192,6 @@ def test_ticks_are_round_and_few():
     assert steps(0, 75, 8) == [0, 10, 20, 30, 40, 50, 60, 70]
     assert steps(31, 190, 8) == list(range(40, 190, 20))
     assert len(steps(0, 9_999, 5)) <= 5
-
-
-@pytest.mark.parametrize("size", [(1, 1), (5, 7), (128, 256)])
-def test_doubling_keeps_flat_pictures_and_means(size):
-    flat = np.full((*size, 3), 201, np.uint8)
-    assert np.array_equal(double(flat), np.full((2 * size[0], 2 * size[1], 3), 201, np.uint8))
-    noise = np.random.default_rng().integers(60, 190, (*size, 3)).astype(np.uint8)
-    assert double(noise).shape == (2 * size[0], 2 * size[1], 3)
-    if size[0] > 1:
-        assert abs(double(noise).astype(float).mean() - noise.mean()) < 3
-
-
-def test_doubling_equals_catmull_rom():
-    def kernel(x):
-        x = abs(x)
-        if x < 1:
-            return 1.5 * x**3 - 2.5 * x**2 + 1
-        return -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2 if x < 2 else 0.0
-
-    row = np.random.default_rng().integers(0, 256, 24)
-    picture = np.repeat(np.repeat(row[None, :, None], 9, 0), 3, 2).astype(np.uint8)
-    result = double(picture)[9, :, 1]
-    for place in range(8, 40):
-        at = (place + 0.5) / 2 - 0.5
-        near = range(int(np.floor(at)) - 1, int(np.floor(at)) + 3)
-        wanted = sum(kernel(at - index) * row[index] for index in near)
-        assert result[place] == pytest.approx(np.clip(wanted, 0, 255), abs=4)  # taps in 32nds
 
 
 def test_modes_without_routing_show_dashes_not_warnings(qtbot, records):
