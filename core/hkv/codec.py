@@ -5,15 +5,17 @@ for every token and head, so that one loud token costs the others nothing (DESIG
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
 
 from worldattention.core.config import CodecName
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
+from worldattention.kernels import ops
+from worldattention.kernels.reference.codec import DTYPES, Encoded, decode
 
-_SCALE = torch.bfloat16  # fp32's range in two bytes; what it rounds, the codes make up for
+_SCALE = torch.float32
 _ALIGNMENT = 8
 
 
@@ -59,15 +61,13 @@ class RawCodec:
 
 @dataclass(frozen=True, slots=True)
 class ScaledCodec:
-    """One byte a number: x = code * scale, scale = max |x| / `limit` over a token's head.
+    """One byte a number, as `kernels.reference.codec` defines it.
 
-    A part is `[frames * T, H]` scales, then `[frames * T, H, D]` codes, padded to a multiple of 8 bytes.
+    A part is `[frames * T, H]` fp32 scales, then `[frames * T, H, D]` codes, padded to a multiple of 8 bytes.
     """
 
-    name: CodecName
+    name: Literal["fp8", "int8"]
     number: int
-    dtype: torch.dtype
-    limit: float
 
     def part_bytes(self, shape: KVShape, frames: int) -> int:
         """Bytes of one layer's keys (or values)."""
@@ -75,37 +75,33 @@ class ScaledCodec:
         return -(-rows * (shape.head_dim + _SCALE.itemsize) // _ALIGNMENT) * _ALIGNMENT
 
     def encode(self, half: Tensor, parts: Tensor) -> None:
-        """Layer by layer, since it computes in fp32."""
+        """Layer by layer, since the reference computes in fp32."""
         for layer, part in zip(half, parts, strict=True):
-            scales, codes = self._split(part, layer.shape)
-            numbers = layer.float()
-            scale = (numbers.abs().amax(-1, keepdim=True) / self.limit).to(_SCALE)
-            scale = torch.where(scale > 0, scale, 1)
-            coded = (numbers / scale.float()).clamp_(-self.limit, self.limit)
-            scales.copy_(scale.squeeze(-1), non_blocking=True)
-            codes.copy_((coded if self.dtype.is_floating_point else coded.round_()).to(self.dtype), True)
+            target, coded = self._split(part, layer.shape), ops.encode_page(layer[None], self.name)
+            assert coded.scale is not None
+            assert target.scale is not None
+            target.scale.copy_(coded.scale[0], non_blocking=True)
+            target.data.copy_(coded.data[0], non_blocking=True)
 
     def decode(self, parts: Tensor, shape: KVShape, frames: int) -> Tensor:
         """Layer by layer, into new memory where the parts are."""
         out = torch.empty(shape.tensor(frames), dtype=shape.dtype, device=parts.device)
         for layer, part in zip(out, parts, strict=True):
-            scales, codes = self._split(part, layer.shape)
-            layer.copy_(codes.float() * scales.float()[..., None])
+            layer.copy_(decode(self._split(part, layer.shape), shape.dtype))
         return out
 
-    def _split(self, part: Tensor, size: torch.Size) -> tuple[Tensor, Tensor]:
-        """Views of one part: scales `[tokens, H]` and codes `[tokens, H, D]`."""
-        rows = size[0] * size[1]
-        cut = rows * _SCALE.itemsize
-        codes = part[cut : cut + rows * size[2]]
-        return part[:cut].view(_SCALE).view(size[:2]), codes.view(self.dtype).view(size)
+    def _split(self, part: Tensor, size: torch.Size) -> Encoded:
+        """Views of one part."""
+        cut = size[0] * size[1] * _SCALE.itemsize
+        codes = part[cut : cut + size.numel()]
+        return Encoded(codes.view(DTYPES[self.name]).view(size), part[:cut].view(_SCALE).view(size[:2]))
 
 
 RAW = RawCodec()
 CODECS: dict[CodecName, Codec] = {
     "bf16": RAW,
-    "fp8": ScaledCodec("fp8", 1, torch.float8_e4m3fn, 448.0),
-    "int8": ScaledCodec("int8", 2, torch.int8, 127.0),
+    "fp8": ScaledCodec("fp8", 1),
+    "int8": ScaledCodec("int8", 2),
 }
 
 
