@@ -49,6 +49,9 @@ class CacheConfig:
     when memory is full. `read_deadline_ms`: how long a block waits for pages from the disk before it goes on
     without them; None waits, which makes equal runs equal (`render`, `eval`, replay). `move_bytes`: pages on
     their way to the disk, and `prefetch_bytes`: pages read ahead, both beside the quotas.
+
+    `recency` is taken from a page's score for every minute of its age; `diversity` for its likeness (the cosine of
+    their mean keys) to the pages chosen before it. `split_prompts` lets every event of a prompt rank chunks.
     """
 
     retrieval: RetrievalPolicy = "hkv"
@@ -60,6 +63,9 @@ class CacheConfig:
     chunk_frames: int = 40
     stage1_width: int = 3
     recall_every_blocks: int = 0
+    recency: float = 0.0
+    diversity: float = 0.0
+    split_prompts: bool = True
     authors_layout: bool = False
     device_quota_bytes: int = 256 * MIB
     dram_quota_bytes: int = 2 * GIB
@@ -107,6 +113,7 @@ def preset_config(preset: str, seed: int = 0) -> EngineConfig:
             recalled_pages=4,
             min_recent_frames=0,
             stage1_width=1,
+            split_prompts=False,
             authors_layout=True,
         ),
     )
@@ -140,8 +147,19 @@ def with_choices(
 
 def memory_shape(config: EngineConfig) -> tuple[object, ...]:
     """What cannot change while the memory holds something."""
-    live = replace(config.cache, retrieval="hkv", recall_every_blocks=0, stage1_width=1, read_deadline_ms=None)
-    return config.preset, live
+    cache = replace(config.cache, retrieval="hkv", recall_every_blocks=0, stage1_width=1)
+    return config.preset, replace(
+        cache, read_deadline_ms=None, recency=0.0, diversity=0.0, split_prompts=True
+    )
+
+
+LIVE_READ_DEADLINE_MS = 250.0
+"""A third of what a block lasts: a picture that is on time matters more than a page that is not."""
+
+
+def live(config: EngineConfig) -> EngineConfig:
+    """For a world that somebody watches: no block waits longer for the disk than the deadline."""
+    return replace(config, cache=replace(config.cache, read_deadline_ms=LIVE_READ_DEADLINE_MS))
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -111,7 +111,7 @@ class Engine:
             self._memory.close()
             self._memory = WorldMemory.empty(self.model, config)
         self.config = self._memory.config = config
-        self._memory.bank.read_deadline_ms = config.cache.read_deadline_ms
+        self._memory.bank.configure(config.cache)
         self._timesteps = shifted_timesteps(config.sampler)
         return self.block
 
@@ -208,7 +208,7 @@ class Engine:
         """What `prompt` would recall if it were the next block's: stage 1 alone, without a pass of the model."""
         if not prompt.strip() or not self._memory.bank.pages:
             return RecallPreview(prompt)
-        return self._memory.preview(prompt, self.model.text_encoder.encode(prompt).pooled)
+        return self._memory.preview(prompt)
 
     def understand(self, prompt: str) -> Understood | None:
         """What the model's world makes of a prompt; None when it cannot say."""
@@ -313,7 +313,7 @@ class Engine:
     def _recall(self, draft: _Draft, spoken: Spoken) -> None:
         """Scores pages with the query just captured and renews the window."""
         query = draft.attention.take_query()
-        retrieval = self._memory.retrieve(query, spoken.encoding.pooled, self.block)
+        retrieval = self._memory.retrieve(query, spoken.text, self.block)
         if draft.replay is not None:
             retrieval = replace(retrieval, chosen=draft.replay.pages + draft.replay.missed)
         self._renew(draft, retrieval.chosen)

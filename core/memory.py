@@ -10,6 +10,7 @@ from torch import Tensor
 
 from worldattention.core.config import AttentionConfig, CacheConfig, EngineConfig, RetrievalPolicy
 from worldattention.core.hkv.bank import BankMark, KVBank, Recall
+from worldattention.core.hkv.events import split_events
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.retrieval import Retrieval
 from worldattention.core.hkv.ring import FrameRing
@@ -132,16 +133,15 @@ class WorldMemory:
         switched = cache.retrieval != last_policy and self.recalled.switch_frame > 0
         return changed or switched or (every > 0 and block % every == 0)
 
-    def retrieve(self, query: Tensor, prompt_vector: Tensor, block: int) -> Retrieval:
-        """Every score and the choice of pages. query [S, H, D], prompt_vector [E]."""
+    def retrieve(self, query: Tensor, prompt: str, block: int) -> Retrieval:
+        """Every score and the choice of pages. query [S, H, D]."""
         self.bank.seed, self.bank.config = self.config.seed, self.config.cache
         policy = self.config.cache.retrieval
-        return self.bank.retrieve(query, prompt_vector, self._excluded(), policy, block)
+        return self.bank.retrieve(query, self._event_vectors(prompt), self._excluded(), policy, block)
 
-    def preview(self, prompt: str, prompt_vector: Tensor) -> RecallPreview:
-        """Stage 1 alone: the chunks that a recall under `prompt` would draw from. prompt_vector [E]."""
-        width = self.config.cache.stage1_width
-        ranked = self.bank.rank_chunks(prompt_vector, self._excluded(), width)
+    def preview(self, prompt: str) -> RecallPreview:
+        """Stage 1 alone: the chunks that a recall under `prompt` would draw from."""
+        ranked = self.bank.rank_chunks(self._event_vectors(prompt), self._excluded())
         return RecallPreview(prompt, tuple(ChunkPreview(*chunk) for chunk in ranked))
 
     def install(self, recalled: Recalled, denied: tuple[int, ...] = ()) -> tuple[WindowPlan, tuple[int, ...]]:
@@ -208,6 +208,11 @@ class WorldMemory:
         """Releases the bank's tiers."""
         self._hold(())
         self.bank.close()
+
+    def _event_vectors(self, prompt: str) -> list[Tensor]:
+        """The pooled vector [E] of every event of a prompt: what the prompt index is asked with."""
+        events = split_events(prompt) if self.config.cache.split_prompts else (prompt,)
+        return [self._model.text_encoder.encode(event).pooled for event in events]
 
     def _excluded(self) -> tuple[tuple[int, int], ...]:
         """Frames that stay in the window; the authors' is wiped, so that nothing stays in it."""

@@ -11,13 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from worldattention.core.config import ATTENTION_MODES, PRESETS, RETRIEVAL_POLICIES
+from worldattention.core.config import ATTENTION_MODES, CODEC_NAMES, PRESETS, RETRIEVAL_POLICIES
 from worldattention.core.errors import UserError
 from worldattention.core.units import parse_bytes
 
 if TYPE_CHECKING:
-    from worldattention.core.config import EngineConfig
+    from worldattention.core.config import CodecName, EngineConfig
     from worldattention.core.project import ProjectSettings
+
+
+_OF_THE_CACHE = (
+    "dram_quota_bytes",
+    "disk_quota_bytes",
+    "codec",
+    "recall_every_blocks",
+    "recency",
+    "diversity",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +43,11 @@ class Options:
     seed: int | None = None
     dram_quota_bytes: int | None = None
     disk_quota_bytes: int | None = None
+    codec: CodecName | None = None
+    write_through: bool = False
+    recall_every_blocks: int | None = None
+    recency: float | None = None
+    diversity: float | None = None
     json: bool = False
     debug: bool = False
 
@@ -47,12 +62,9 @@ class Options:
             seed=settings.seed if self.seed is None else self.seed,
         )
         config = merged.engine_config()
-        cache = config.cache
-        if self.dram_quota_bytes is not None:
-            cache = replace(cache, dram_quota_bytes=self.dram_quota_bytes)
-        if self.disk_quota_bytes is not None:
-            cache = replace(cache, disk_quota_bytes=self.disk_quota_bytes)
-        return replace(config, cache=cache)
+        asked = {name: getattr(self, name) for name in _OF_THE_CACHE}
+        asked = {name: value for name, value in asked.items() if value is not None}
+        return replace(config, cache=replace(config.cache, write_through=self.write_through, **asked))
 
 
 def fit_to_machine(options: Options, config: EngineConfig) -> tuple[EngineConfig, tuple[str, ...]]:
@@ -114,6 +126,27 @@ def common_options() -> argparse.ArgumentParser:
     add("--seed", type=seed, metavar="N", help="another world of the same prompts")
     add("--dram-quota", dest="dram_quota_bytes", type=size, metavar="SIZE", help="as 2G or 500M")
     add("--disk-quota", dest="disk_quota_bytes", type=size, metavar="SIZE", help="as 8G")
+    add(
+        "--codec",
+        type=_one_of("codec", CODEC_NAMES),
+        metavar="|".join(CODEC_NAMES),
+        help="how pages lie in DRAM and on the disk: as they are (bf16), or in half the bytes",
+    )
+    add("--write-through", action="store_true", help="a file for every page at once, not when memory is full")
+    add(
+        "--recall-every",
+        dest="recall_every_blocks",
+        type=whole,
+        metavar="N",
+        help="recall pages every N blocks, not only when the prompt changes (0: no)",
+    )
+    add("--recency", type=not_negative, metavar="W", help="score that a page loses a minute of its age")
+    add(
+        "--diversity",
+        type=not_negative,
+        metavar="W",
+        help="score that a page loses by its likeness to a better one",
+    )
     add("--json", action="store_true", help="the last line of stdout is one JSON object")
     add("--debug", action="store_true", help="log everything, and show where an error comes from")
     return parser
@@ -149,6 +182,14 @@ def positive_number(text: str) -> float:
     value = _number(text)
     if value <= 0:
         raise argparse.ArgumentTypeError(f"'{text[:40]}' is not above 0")
+    return value
+
+
+def not_negative(text: str) -> float:
+    """A number from 0."""
+    value = _number(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is below 0")
     return value
 
 

@@ -188,34 +188,41 @@ class KVBank:
     def retrieve(
         self,
         query: Tensor,
-        prompt_vector: Tensor,
+        prompt_vector: Tensor | Sequence[Tensor],
         excluded_frames: Sequence[tuple[int, int]] = (),
         policy: RetrievalPolicy | None = None,
         block: int = 0,
     ) -> Retrieval:
         """Choose pages for a block: `query [S, H, D]`, `excluded_frames` as `window.kept_frames` gives them.
 
-        `policy`: by default the configuration's.
+        `prompt_vector [E]`, or one for each event of the prompt; `policy`: by default the configuration's.
         """
         config = self.config
+        vectors = [prompt_vector] if isinstance(prompt_vector, Tensor) else prompt_vector
         frames = None if config.authors_layout else self.recall_frames
         return retrieve(
             policy or config.retrieval,
             self._memory(),
             query,
-            unit_vector(prompt_vector),
+            torch.stack([unit_vector(vector) for vector in vectors]),
             excluded=excluded_frames,
-            limits=Limits(config.recalled_pages, frames, config.stage1_width),
+            limits=Limits(
+                config.recalled_pages, frames, config.stage1_width, config.recency, config.diversity
+            ),
             preset="authors" if config.authors_layout else "playground",
             seed=self.seed,
             block=block,
         )
 
     def rank_chunks(
-        self, prompt_vector: Tensor, excluded_frames: Sequence[tuple[int, int]] = (), limit: int = 3
+        self, prompt_vectors: Sequence[Tensor], excluded_frames: Sequence[tuple[int, int]] = ()
     ) -> tuple[tuple[int, float, str, tuple[PageInfo, ...]], ...]:
-        """Stage 1 alone: `(chunk, cosine, prompt, pages that a recall could bring)`, the best `limit` first."""
-        ranked = rank_chunks(self._memory(), unit_vector(prompt_vector), excluded_frames, limit)
+        """Stage 1 alone: `(chunk, cosine, prompt, pages that a recall could bring)`, best first.
+
+        `prompt_vectors`: one `[E]` for each event of the prompt.
+        """
+        units = torch.stack([unit_vector(vector) for vector in prompt_vectors])
+        ranked = rank_chunks(self._memory(), units, excluded_frames, self.config.stage1_width)
         return tuple(
             (chunk, similarity, self._prompts.texts[chunk], tuple(self.pages[page] for page in pages))
             for chunk, similarity, pages in ranked
@@ -250,6 +257,10 @@ class KVBank:
     @read_deadline_ms.setter
     def read_deadline_ms(self, deadline_ms: float | None) -> None:
         self._store.read_deadline_ms = deadline_ms
+
+    def configure(self, config: CacheConfig) -> None:
+        """Settings of recalls from now on; the quotas stay."""
+        self.config, self.read_deadline_ms = config, config.read_deadline_ms
 
     def page(self, page_id: int) -> PageInfo:
         """What is known of a page."""

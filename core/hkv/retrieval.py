@@ -4,17 +4,24 @@ Stage 1 ranks chunks by the cosine of their prompt vectors with the new prompt; 
 pages of the best chunks by Qbar . Kbar / sqrt(D) (paper: HKV; DESIGN 3). Rival policies share the
 interface, so that they can be compared live.
 
+A prompt of several events ranks chunks once for each of them, and each gets a page of its best chunk before any
+gets a second one. Recency and diversity, off by default, change the order in which pages are taken, not their scores.
+
 Chunks without a page outside the window take no place in stage 1: they have nothing to give.
 Equal scores go to the older chunk or page, so that the result never depends on the machine.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import Tensor
 
 from worldattention.core.config import RETRIEVAL_POLICIES, Preset, RetrievalPolicy
+
+LATENTS_A_MINUTE = 240  # four pixel frames each, at 16 a second
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,20 +40,25 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a recall may bring: pages, frames (None: uncut), and chunks in stage 1."""
+    """How much a recall may bring: pages, frames (None: uncut), and chunks in stage 1.
+
+    `recency` and `diversity`: see `CacheConfig`.
+    """
 
     pages: int = 3
     frames: int | None = 24
     width: int = 3
+    recency: float = 0.0
+    diversity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Retrieval:
     """Everything that retrieval computed.
 
-    `similarities [C]`: cosine per chunk; `scores [P]`: stage 2 per page, NaN where not a candidate;
-    `chunks`: stage 1's choice, best first; `candidates`: page ids that competed; `chosen`: page ids in
-    chronological order.
+    `similarities [C]`: cosine per chunk, with the event of the prompt that is nearest to it; `scores [P]`:
+    stage 2 per page, NaN where not a candidate; `chunks`: stage 1's choice, best first; `candidates`: page
+    ids that competed; `chosen`: page ids in chronological order.
     """
 
     policy: RetrievalPolicy
@@ -95,27 +107,46 @@ def eligible_pages(spans: Tensor, excluded: Sequence[tuple[int, int]]) -> Tensor
 
 
 def rank_chunks(
-    memory: Memory, prompt_vector: Tensor, excluded: Sequence[tuple[int, int]], limit: int
+    memory: Memory, prompt_vectors: Tensor, excluded: Sequence[tuple[int, int]], width: int
 ) -> list[tuple[int, float, list[int]]]:
-    """Stage 1 alone: `(chunk, cosine, its eligible pages)`, the best `limit` chunks, best first."""
-    similarities = cosine_with_chunks(prompt_vector, memory.prompts)
-    eligible = eligible_pages(memory.spans, excluded)
-    if memory.available is not None:
-        eligible &= memory.available
+    """Stage 1 alone, for `prompt_vectors [N, E]`: `(chunk, cosine, its eligible pages)`, best first."""
+    eligible = _eligible(memory, excluded)
+    each = _cosines(prompt_vectors, memory.prompts)
+    groups = _rank_chunks("hkv", each, torch.unique(memory.spans[eligible, 2]), width)
+    similarities = each.amax(0)
+    chunks = sorted({chunk for group in groups for chunk in group})
+    chunks.sort(key=lambda chunk: -float(similarities[chunk]))
     chunk_of = torch.where(eligible, memory.spans[:, 2], -1)
-    with_pages = torch.unique(memory.spans[eligible, 2])
     return [
         (chunk, float(similarities[chunk]), torch.nonzero(chunk_of == chunk).squeeze(1).tolist())
-        for chunk in _rank_chunks("hkv", similarities, with_pages, limit)
+        for chunk in chunks
     ]
 
 
-def _rank_chunks(policy: RetrievalPolicy, similarities: Tensor, with_pages: Tensor, width: int) -> list[int]:
-    """Chunk ids that stage 1 lets through, best first (worst first for `mismatched`)."""
-    descending = policy != "mismatched"
-    count = width if policy == "hkv" else 1
-    order = torch.sort(similarities[with_pages], descending=descending, stable=True).indices[:count]
-    return [int(chunk) for chunk in with_pages[order]]
+def _cosines(prompt_vectors: Tensor, prompts: Tensor) -> Tensor:
+    """`[N, E]` and `[C, E]` -> `[N, C]`."""
+    return torch.stack([cosine_with_chunks(vector, prompts) for vector in prompt_vectors])
+
+
+def _eligible(memory: Memory, excluded: Sequence[tuple[int, int]]) -> Tensor:
+    eligible = eligible_pages(memory.spans, excluded)
+    return eligible if memory.available is None else eligible & memory.available
+
+
+def _rank_chunks(
+    policy: RetrievalPolicy, similarities: Tensor, with_pages: Tensor, width: int
+) -> list[list[int]]:
+    """Chunk ids that stage 1 lets through for each of `similarities [N, C]`, best first (worst for `mismatched`).
+
+    The width is shared by the events of a prompt; each gets at least one chunk.
+    """
+    count = -(-width // similarities.shape[0]) if policy == "hkv" else 1
+    return [
+        with_pages[
+            torch.sort(row[with_pages], descending=policy != "mismatched", stable=True).indices[:count]
+        ].tolist()
+        for row in similarities
+    ]
 
 
 def _preference(policy: RetrievalPolicy, pool: Tensor, scores: Tensor, seed: int, block: int) -> Tensor:
@@ -128,7 +159,38 @@ def _preference(policy: RetrievalPolicy, pool: Tensor, scores: Tensor, seed: int
     return pool[torch.sort(scores[pool], descending=True, stable=True).indices]
 
 
-def _cut(order: list[int], frames: list[int], limits: Limits) -> list[int]:
+def _each_event_first(order: list[int], chunk_of: Tensor, groups: list[list[int]]) -> list[int]:
+    """`order` with the best page of every event's best chunk before all others."""
+    first: list[int] = []
+    for group in filter(None, groups):
+        own = (page for page in order if int(chunk_of[page]) == group[0] and page not in first)
+        first += list(islice(own, 1))
+    return first + [page for page in order if page not in first]
+
+
+def _aged(scores: Tensor, spans: Tensor, now_frame: int, recency: float) -> Tensor:
+    """Scores less `recency` for every minute since a page's end."""
+    age = (now_frame - spans[:, 0] - spans[:, 1]).clamp_min(0)
+    return scores - recency * age / LATENTS_A_MINUTE
+
+
+def _diverse(order: list[int], scores: Tensor, means: Tensor, weight: float) -> Iterator[int]:
+    """Maximal marginal relevance: always the page with the best score less `weight` x its likeness to those taken.
+
+    Likeness is the largest cosine of mean keys `[P, S, H, D]`, none below 0.
+    """
+    left = torch.tensor(order, dtype=torch.int64)
+    vectors = torch.nn.functional.normalize(means[left.to(means.device)].flatten(1).float(), dim=1).cpu()
+    likeness = torch.zeros(len(order))
+    values = scores[left].clone()
+    for _ in order:
+        best = int(torch.argmax(values - weight * likeness))
+        yield int(left[best])
+        likeness = torch.maximum(likeness, vectors @ vectors[best])
+        values[best] = -math.inf
+
+
+def _cut(order: Iterable[int], frames: Tensor, limits: Limits) -> list[int]:
     """The first pages of `order` within both limits; a page that no longer fits is passed over."""
     chosen: list[int] = []
     left = limits.frames
@@ -136,9 +198,9 @@ def _cut(order: list[int], frames: list[int], limits: Limits) -> list[int]:
         if len(chosen) == limits.pages:
             break
         if left is not None:
-            if frames[page] > left:
+            if int(frames[page]) > left:
                 continue
-            left -= frames[page]
+            left -= int(frames[page])
         chosen.append(page)
     return chosen
 
@@ -157,9 +219,9 @@ def retrieve(
 ) -> Retrieval:
     """Choose pages for a block.
 
-    `query [S, H, D]`: mean un-rotated query; `prompt_vector [E]`: unit vector of the new prompt;
-    `excluded`: `(first_frame, frames)` intervals that stay in the window. `seed` and `block` matter to
-    `random` only.
+    `query [S, H, D]`: mean un-rotated query; `prompt_vector`: unit vector of the new prompt `[E]`, or those of
+    its events `[N, E]` (policy `hkv`; the others take the first); `excluded`: `(first_frame, frames)`
+    intervals that stay in the window. `seed` and `block` matter to `random` only.
 
     Raises:
         ValueError: unknown policy.
@@ -167,23 +229,31 @@ def retrieve(
     if policy not in RETRIEVAL_POLICIES:
         raise ValueError(f"unknown retrieval policy {policy!r}")
     spans = memory.spans
-    similarities = cosine_with_chunks(prompt_vector, memory.prompts)
+    vectors = torch.atleast_2d(prompt_vector)
+    each = _cosines(vectors if policy == "hkv" else vectors[:1], memory.prompts)
     scores = torch.full((spans.shape[0],), float("nan"))
-    eligible = eligible_pages(spans, excluded)
-    if memory.available is not None:
-        eligible &= memory.available
-    chunks: list[int] = []
+    eligible = _eligible(memory, excluded)
+    groups: list[list[int]] = []
     if policy == "none":
         eligible[:] = False
     elif policy in ("hkv", "mismatched", "chunk"):
-        chunks = _rank_chunks(policy, similarities, torch.unique(spans[eligible, 2]), limits.width)
-        eligible &= torch.isin(spans[:, 2], torch.tensor(chunks, dtype=torch.int64))
+        groups = _rank_chunks(policy, each, torch.unique(spans[eligible, 2]), limits.width)
+        let_through = torch.tensor([chunk for group in groups for chunk in group], dtype=torch.int64)
+        eligible &= torch.isin(spans[:, 2], let_through)
     pool = torch.nonzero(eligible).squeeze(1)
     if 2 * len(pool) > len(scores):  # copying most rows would take longer than scoring all of them
         scores[pool] = score_pages(query, memory.means, preset)[pool]
     elif len(pool):
         scores[pool] = score_pages(query, memory.means[pool.to(memory.means.device)], preset)
-    order = _preference(policy, pool, scores, seed, block).tolist()
-    chosen = _cut(order, spans[:, 1].tolist(), limits)
+    wanted = scores
+    if limits.recency and len(pool):
+        wanted = _aged(scores, spans, int((spans[:, 0] + spans[:, 1]).max()), limits.recency)
+    order: Iterable[int] = _preference(policy, pool, wanted, seed, block).tolist()
+    if limits.diversity and policy in ("hkv", "mismatched"):
+        order = islice(_diverse(list(order), wanted, memory.means, limits.diversity), 8 * limits.pages)
+    if len(groups) > 1:
+        order = _each_event_first(list(order), spans[:, 2], groups)
+    chosen = _cut(order, spans[:, 1], limits)
     chosen.sort(key=lambda page: (int(spans[page, 0]), page))
-    return Retrieval(policy, similarities, scores, tuple(chunks), tuple(pool.tolist()), tuple(chosen))
+    chunks = tuple(dict.fromkeys(chunk for group in groups for chunk in group))
+    return Retrieval(policy, each.amax(0), scores, chunks, tuple(pool.tolist()), tuple(chosen))
