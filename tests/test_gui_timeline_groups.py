@@ -193,7 +193,10 @@ def test_mode_changes_stand_as_flags_at_their_block(view):
         (1.5, "seed 0 → 7"),
         (1.5, "steps 4 → 2"),
     ]
-    assert [sign.text for sign in signs_of((), view.model.mode_changes)] == ["dense · 10%", "7 · 2"]
+    assert [sign.text for sign in signs_of((), view.model.mode_changes)] == [
+        "dense · density 10%",
+        "seed 7 · steps 2",
+    ]
     move(view, at(view, 0.75, "signs") + QPoint(3, 0), button=Qt.MouseButton.NoButton)
     assert "attention hsa → dense" in view.toolTip()
     assert mode_changes(None, first, 0.0) == []

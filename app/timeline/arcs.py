@@ -13,6 +13,8 @@ from worldattention.app.timeline.layout import Layout, clock
 from worldattention.app.timeline.marks import Arc
 
 REACH_PIXELS = 5.0
+CROWD = 100
+"""More arcs than this are drawn plainly, to stay quick."""
 _STEPS = 24
 
 
@@ -47,9 +49,12 @@ def arc_at(layout: Layout, arcs: Iterable[Arc], point: QPointF) -> Arc | None:
 
 def arc_words(arc: Arc) -> str:
     """What a recall was, in words."""
-    words = translate("Recalls", "At {0} the world recalled {1} – {2}").format(
-        clock(arc.at, True), clock(arc.start, True), clock(arc.end, True)
-    )
+    return translate("Recalls", "At {0} the world recalled {1}").format(clock(arc.at, True), span_words(arc))
+
+
+def span_words(arc: Arc) -> str:
+    """What was recalled, and how well it fitted."""
+    words = f"{clock(arc.start, True)} – {clock(arc.end, True)}"
     if arc.similarity is not None:
         words += translate("Recalls", ", similarity {0:z.2f}").format(arc.similarity)
     if arc.score is not None:
@@ -64,19 +69,25 @@ def paint_arcs(painter: QPainter, layout: Layout, arcs: Iterable[Arc], hovered: 
         return
     painter.save()
     painter.setClipRect(lane)
-    for arc in arcs:
-        if arc != hovered:
-            _paint(painter, layout, arc, 0.35 + 0.65 * min(max(arc.score or 0.5, 0.0), 1.0), 1.4)
+    seen = [arc for arc in arcs if arc != hovered and _is_seen(layout, arc)]
+    crowded = len(seen) > CROWD
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, not crowded)
+    for arc in seen:
+        strength = 0.35 + 0.65 * min(max(arc.score or 0.5, 0.0), 1.0)
+        _paint(painter, layout, arc, strength, 1.0 if crowded else 1.4)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     if hovered is not None:
         _paint(painter, layout, hovered, 1.0, 2.6)
     painter.restore()
 
 
+def _is_seen(layout: Layout, arc: Arc) -> bool:
+    return max(layout.x(arc.end), layout.x(arc.at)) >= 0 and layout.x(arc.start) <= layout.width
+
+
 def _paint(painter: QPainter, layout: Layout, arc: Arc, strength: float, width: float) -> None:
     first, second, third, last = arc_points(layout, arc)
     start, end = layout.x(arc.start), layout.x(arc.end)
-    if max(end, first.x()) < 0 or min(start, first.x()) > layout.width:
-        return
     colour = theme.with_alpha(theme.RECALL, strength)
     path = QPainterPath(first)
     path.cubicTo(second, third, last)

@@ -60,7 +60,7 @@ class TimelineDock(PanelDock):
         tables = QSplitter(Qt.Orientation.Horizontal)
         tables.addWidget(self.table)
         tables.addWidget(self.marks)
-        tables.setSizes([600, 400])
+        tables.setSizes([540, 460])
         tables.setChildrenCollapsible(False)
         self._stack.addWidget(tables)
         add = flat_button("add", self.tr("Add an event at the playhead"), 18)

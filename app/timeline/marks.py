@@ -77,6 +77,13 @@ def mode_words(change: ModeChange) -> str:
     )
 
 
+def short_words(change: ModeChange) -> str:
+    """What a flag says: the new value, and of a number also what it counts."""
+    if change.mode in ("preset", "attention", "retrieval"):
+        return change.after
+    return f"{translate('Modes', change.mode)} {change.after}"
+
+
 def markers_from_json(value: object) -> tuple[Marker, ...]:
     """The markers that a project's file holds: numbers, or objects with `at` and `name`. All else is no marker."""
     if not isinstance(value, list):

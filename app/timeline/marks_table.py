@@ -9,8 +9,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from worldattention.app import theme
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
-from worldattention.app.timeline.arcs import arc_words
+from worldattention.app.texts import QT_TRANSLATE_NOOP, tip, translate
+from worldattention.app.timeline.arcs import arc_words, span_words
 from worldattention.app.timeline.marks import Arc, Marker, ModeChange, mode_words
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.rows import RowTable
@@ -59,6 +59,8 @@ class MarksTable(QAbstractTableModel):
             return None
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return (timecode(mark.at), self._kind(mark), self._words(mark))[index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(arc_words(mark) if isinstance(mark, Arc) else self._words(mark))
         if role == Qt.ItemDataRole.FontRole and index.column() == TIME:
             return theme.font(12, fixed=True)
         return None
@@ -107,7 +109,7 @@ class MarksTable(QAbstractTableModel):
     def _words(self, mark: Mark) -> str:
         if isinstance(mark, Marker):
             return mark.name
-        return arc_words(mark) if isinstance(mark, Arc) else mode_words(mark)
+        return span_words(mark) if isinstance(mark, Arc) else mode_words(mark)
 
 
 class MarksTableView(RowTable):

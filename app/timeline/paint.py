@@ -25,6 +25,8 @@ from worldattention.app.timeline.signs import paint_signs, signs_of
 from worldattention.core.geometry import FPS
 from worldattention.core.timeline import Event, Timeline
 
+SLIVER_PIXELS = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -51,8 +53,7 @@ def paint(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -
     _highlight(painter, model, layout)
     paint_arcs(painter, layout, model.arcs, look.arc)
     paint_signs(painter, layout, signs_of(look.markers, model.mode_changes))
-    for event in layout.visible(look.timeline):
-        _event(painter, model, layout, look, event)
+    _events(painter, model, layout, look)
     _locked(painter, model, layout)
     if not look.timeline.events:
         _hint(painter, model, layout)
@@ -148,6 +149,27 @@ def _highlight(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(theme.RECALL), 2))
     painter.drawRoundedRect(QRectF(start, lane.top(), max(4.0, end - start), lane.height()), 4, 4)
+
+
+def _events(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -> None:
+    """Draws what is seen; of events that share a pixel only the first, and the selected ones."""
+    shown_until = -1.0
+    for event in layout.visible(look.timeline):
+        if event.end < shown_until and event.id not in look.selection:
+            continue
+        if event.seconds * layout.scale < SLIVER_PIXELS:
+            _sliver(painter, model, layout, look, event)
+        else:
+            _event(painter, model, layout, look, event)
+        shown_until = event.end + 1.0 / layout.scale
+
+
+def _sliver(painter: QPainter, model: TimelineModel, layout: Layout, look: Look, event: Event) -> None:
+    """An event too narrow for corners and words."""
+    rect = layout.event_rect(event)
+    colour = QColor(theme.ACCENT) if event.id in look.selection else model.colour_of(event.prompt)
+    colour.setAlphaF(0.45 if event.end <= model.locked else 0.8)
+    painter.fillRect(QRectF(rect.left(), rect.top() + 1, max(1.0, rect.width()), rect.height() - 2), colour)
 
 
 def _event(painter: QPainter, model: TimelineModel, layout: Layout, look: Look, event: Event) -> None:

@@ -12,11 +12,12 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 
 from worldattention.app import theme
 from worldattention.app.timeline.layout import RULER_HEIGHT, Layout, clock
-from worldattention.app.timeline.marks import Marker, ModeChange, mode_words
+from worldattention.app.timeline.marks import Marker, ModeChange, mode_words, short_words
 from worldattention.app.timeline.model import TimelineModel
 
 FLAG_WIDTH = 9.0
 REACH_PIXELS = 4.0
+MOST_TOGETHER = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ def signs_of(markers: Iterable[Marker], changes: Iterable[ModeChange]) -> list[S
     """Markers and mode changes by time; the changes of one block share a flag."""
     signs = [Sign(marker.at, marker.name, marker) for marker in markers]
     for at, together in groupby(changes, key=lambda change: change.at):
-        signs.append(Sign(at, " · ".join(change.after for change in together), None))
+        signs.append(Sign(at, " · ".join(short_words(change) for change in together), None))
     return sorted(signs, key=lambda sign: (sign.at, sign.marker is None))
 
 
@@ -56,40 +57,58 @@ def words_at(layout: Layout, model: TimelineModel, point: QPointF) -> str:
     changed = [
         change
         for change in model.mode_changes
-        if -REACH_PIXELS <= point.x() - layout.x(change.at) <= FLAG_WIDTH + REACH_PIXELS
+        if -REACH_PIXELS <= point.x() - layout.x(change.at) <= 2 * FLAG_WIDTH + REACH_PIXELS
     ]
     return "\n".join(f"{clock(change.at, True)} {mode_words(change)}" for change in changed)
 
 
 def paint_signs(painter: QPainter, layout: Layout, signs: list[Sign]) -> None:
-    """Draws the row; a name takes the room up to the next flag."""
+    """Draws the row; flags that would cover each other stand side by side, names take the room up to the next."""
     row = layout.signs
     face = theme.font(10)
     metrics = QFontMetricsF(face)
     seen = [sign for sign in signs if -300 <= layout.x(sign.at) <= layout.width + 20]
-    for index, sign in enumerate(seen):
-        x = layout.x(sign.at)
-        following = layout.x(seen[index + 1].at) if index + 1 < len(seen) else layout.width
-        colour = QColor(theme.GOOD if sign.marker is not None else theme.ACCENT)
-        _paint_flag(painter, layout, sign, x, colour)
-        room = following - x - FLAG_WIDTH - 8
-        if room < 16 or not sign.text:
+    clusters = _clusters(layout, seen)
+    for index, cluster in enumerate(clusters):
+        x = layout.x(cluster[0].at)
+        for number, sign in enumerate(cluster):
+            _paint_flag(painter, layout, sign, x + number * (FLAG_WIDTH + 1))
+        left = x + len(cluster) * (FLAG_WIDTH + 1) + 2
+        following = layout.x(clusters[index + 1][0].at) if index + 1 < len(clusters) else layout.width
+        text, room = " · ".join(sign.text for sign in cluster if sign.text), following - left - 6
+        if room < 16 or not text:
             continue
-        text = metrics.elidedText(sign.text, Qt.TextElideMode.ElideRight, min(room, 160.0))
-        box = QRectF(x + FLAG_WIDTH + 3, row.top(), metrics.horizontalAdvance(text) + 2, row.height())
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, min(room, 160.0))
+        box = QRectF(left, row.top(), metrics.horizontalAdvance(text) + 2, row.height())
         painter.fillRect(box, theme.with_alpha(theme.PANEL, 0.8))
         painter.setFont(face)
-        painter.setPen(colour)
+        painter.setPen(_colour(cluster[0]))
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
 
 
-def _paint_flag(painter: QPainter, layout: Layout, sign: Sign, x: float, colour: QColor) -> None:
-    top = RULER_HEIGHT + 1
+def _clusters(layout: Layout, signs: list[Sign]) -> list[list[Sign]]:
+    """Signs in order, those together whose flags would lie over each other; of many, the first three."""
+    clusters: list[list[Sign]] = []
+    for sign in signs:
+        last = clusters[-1] if clusters else []
+        if not last or layout.x(sign.at) - layout.x(last[0].at) >= FLAG_WIDTH * len(last):
+            clusters.append([sign])
+        elif len(last) < MOST_TOGETHER:
+            last.append(sign)
+    return clusters
+
+
+def _colour(sign: Sign) -> QColor:
+    return QColor(theme.GOOD if sign.marker is not None else theme.ACCENT)
+
+
+def _paint_flag(painter: QPainter, layout: Layout, sign: Sign, x: float) -> None:
+    colour, at, top = _colour(sign), layout.x(sign.at), RULER_HEIGHT + 1
     painter.setPen(QPen(theme.with_alpha(colour, 0.45), 1, Qt.PenStyle.DotLine))
-    painter.drawLine(QPointF(x, top), QPointF(x, layout.height if sign.marker else layout.events.top()))
+    painter.drawLine(QPointF(at, top), QPointF(at, layout.height if sign.marker else layout.events.top()))
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
-    painter.drawRect(QRectF(x - 0.6, top, 1.2, layout.signs.height()))
+    painter.drawRect(QRectF(x - 0.6, top, 1.2, layout.signs.height() - 1))
     if sign.marker is not None:  # a pennant; a mode change has a swallow's tail: never by colour alone
         flag = [QPointF(x, top), QPointF(x + FLAG_WIDTH, top + 4), QPointF(x, top + 8)]
     else:
