@@ -24,12 +24,13 @@ from worldattention.app.strip import WIDTH as STRIP_WIDTH
 from worldattention.app.texts import QT_TRANSLATE_NOOP, plain_label, translate
 from worldattention.app.theme import set_tone
 from worldattention.app.timeline.layout import clock
-from worldattention.app.timeline.timecode import parse_time
+from worldattention.app.timeline.timecode import parse_time, timecode
 from worldattention.app.toolbar import ChoiceBox
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import FPS, Geometry, frames_for_seconds
 from worldattention.core.pictures import GIF_WIDTH
 from worldattention.core.recorder import find_ffmpeg
+from worldattention.core.timeline import MAX_SECONDS
 
 KINDS = (
     (VIDEO, QT_TRANSLATE_NOOP("Export", "Video (MP4)")),
@@ -59,7 +60,7 @@ class ExportDialog(QDialog):
         self._extent = extent
         self.kind = self._choices(self.tr("Kind"), [translate("Export", text) for _, text in KINDS])
         self.length = self._choices(self.tr("How much"), self._lengths())
-        self.start, self.end = QLineEdit(f"{extent.first_s:.2f}"), QLineEdit(f"{extent.made_s:.2f}")
+        self.start, self.end = QLineEdit(timecode(extent.first_s)), QLineEdit(timecode(extent.made_s))
         self.size_box = self._choices(self.tr("Size"), self._sizes())
         self.strip = QCheckBox(self.tr("Panels beside the picture: sparsity, tiers, pages"))
         self.telemetry = QCheckBox(self.tr("Telemetry beside it, so that it opens as a recorded session"))
@@ -123,6 +124,8 @@ class ExportDialog(QDialog):
             stop = frames_for_seconds((extent.made_s, extent.whole_s)[self.length.currentIndex()])
         if first < frames_for_seconds(extent.first_s):
             raise UserError(self.tr("The world is only kept from {} on.").format(clock(extent.first_s, True)))
+        if stop > frames_for_seconds(MAX_SECONDS):
+            raise UserError(self.tr("No world is that long: let the range end earlier."))
         if stop <= first:
             raise UserError(self.tr("There is nothing to export there: let the end come after the start."))
         return first, stop
@@ -175,7 +178,6 @@ class ExportDialog(QDialog):
             edit.setFixedWidth(92)
             row.addWidget(label)
             row.addWidget(edit)
-        row.addWidget(QLabel(self.tr("seconds")))
         row.addStretch(1)
         form = QFormLayout()
         form.setHorizontalSpacing(16)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
@@ -18,11 +18,13 @@ from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
 from worldattention.app.panels.panels import Panels
 from worldattention.app.picture import Picture
+from worldattention.app.preferences import PreferencesStore, default_cache
 from worldattention.app.presenter import Presenter
 from worldattention.app.project_files import Present, ProjectFiles, markers_of
 from worldattention.app.prompt_box import PromptBox, PromptLanguage
 from worldattention.app.recording import RecordingFlow
 from worldattention.app.replay import ReplayFlow, Source
+from worldattention.app.settings import SettingsFlow
 from worldattention.app.status import StatusBar
 from worldattention.app.timeline.dock import TimelineDock
 from worldattention.app.timeline.layout import clock
@@ -49,6 +51,7 @@ class Setup:
     path: Path | None = None
     state_file: Path | None = None
     cache_folder: Path | None = None
+    preferences: PreferencesStore = field(default_factory=lambda: PreferencesStore(None))
     language: PromptLanguage | None = None
 
 
@@ -85,6 +88,7 @@ class MainWindow(QMainWindow):
         """Begins to load the world."""
         self.presenter.show_loading(self.tr("Starting"), 0.0)
         self.world.start()
+        self.settings.start()
         QTimer.singleShot(0, self, self.library.start)
 
     # Building
@@ -121,6 +125,8 @@ class MainWindow(QMainWindow):
                 self.viewport.addAction(actions[name])
                 self.timeline.view.addAction(actions[name])
         actions["smooth"].setChecked(True)
+        store, state_file = self._setup.preferences, self._setup.state_file
+        self.settings = SettingsFlow(self, store, state_file, self._setup.cache_folder or default_cache())
         self.export_flow = ExportFlow(self)
         self.recording_flow = RecordingFlow(self)
         self.picture = Picture(self)
@@ -138,7 +144,7 @@ class MainWindow(QMainWindow):
             "save_as": lambda: self.files.save_as(),
             "export": lambda: self.export_flow.ask(),
             **self.library.handlers(),
-            "settings": lambda: None,
+            "settings": lambda: self.settings.ask(),
             "quit": self.close,
             "undo": self.model.undo_stack.undo,
             "redo": self.model.undo_stack.redo,
@@ -217,11 +223,11 @@ class MainWindow(QMainWindow):
         else:
             self.world.playback.toggle()
 
-    def restart(self) -> None:
-        """The same timeline in a new world, from the beginning."""
+    def restart(self, reload: bool = False) -> None:
+        """The same timeline in a new world, from the beginning; with `reload`, of an engine that is opened anew."""
         self.presenter.clear()
         config = self._setup.configure(self.settings_bar.settings)
-        self.world.restart(self.model.timeline, config, reload=self.replay.active)
+        self.world.restart(self.model.timeline, config, reload=reload or self.replay.active)
         self.presenter.accept_settings()
         self.presenter.show_loading(self.tr("Starting"), 0.0)
         self.world.playback.play()

@@ -64,6 +64,7 @@ class ProjectFiles(QObject):
         super().__init__(window)
         self._window = window
         self._present = present
+        self.blank: Callable[[], Project] = new_project  # what New begins with
         self.path = path
         self.saved = project
 
@@ -93,7 +94,7 @@ class ProjectFiles(QObject):
     def new(self) -> None:
         """An empty project, after asking."""
         if self.confirm():
-            self.adopt(new_project(), None)
+            self.adopt(self.blank(), None)
 
     def open_asking(self) -> None:
         """A project chosen in a dialog, after asking."""

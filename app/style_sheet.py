@@ -47,7 +47,7 @@ QToolButton[primary="true"]:hover, QPushButton[primary="true"]:hover, QPushButto
     background: {c.accent_hover};
 }}
 QToolButton[primary="true"]:focus, QPushButton[primary="true"]:focus {{ border: 1px solid {c.text}; }}
-QToolButton[primary="true"]:disabled, QPushButton[primary="true"]:disabled {{
+QToolButton[primary="true"]:disabled, QPushButton[primary="true"]:disabled, QPushButton:default:disabled {{
     background: {c.raised}; color: {c.disabled};
 }}
 QToolButton[segment="true"] {{

@@ -22,11 +22,12 @@ from worldattention.app.appearance import Appearance, remembered, take_on
 from worldattention.app.main_window import PROGRAM, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
 from worldattention.app.notifications import ERROR
+from worldattention.app.preferences import PreferencesStore
 from worldattention.app.texts import translate
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
 from worldattention.core.pocket import prompts
-from worldattention.core.project import load_project, new_project
+from worldattention.core.project import ProjectSettings, load_project
 from worldattention.core.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ def _faults_told(window: MainWindow) -> Iterator[None]:
 
 def make_setup(project_path: Path | None, options: Options, remember: bool) -> Setup:
     """A window over the real engine. Raises UserError on a bad project or option."""
-    project = load_project(project_path) if project_path is not None else new_project()
+    state_file = Path(user_config_path(APP_NAME)) / "window.ini" if remember else None
+    store = PreferencesStore(state_file.parent / "settings.json" if state_file is not None else None)
+    project = load_project(project_path) if project_path is not None else store.current.new_project()
     settings = project.settings
     chosen = replace(
         settings,
@@ -116,17 +119,25 @@ def make_setup(project_path: Path | None, options: Options, remember: bool) -> S
         density=settings.density if options.density is None else options.density,
         seed=settings.seed if options.seed is None else options.seed,
     )
-    quotas = replace(options, preset=None, attention=None, retrieval=None, density=None, seed=None)
-    state_file = Path(user_config_path(APP_NAME)) / "window.ini" if remember else None
+
+    def configure(settings: ProjectSettings) -> EngineConfig:
+        given = {
+            name: quota
+            for name in ("dram_quota_bytes", "disk_quota_bytes")
+            if (quota := getattr(options, name)) is not None
+        }
+        return replace(store.current, **given).applied(settings.engine_config())
+
     return Setup(
-        open_engine=_engine_opener(options),
+        open_engine=_engine_opener(options, store),
         open_session=_open_session,
-        configure=quotas.engine_config,
+        configure=configure,
         project=replace(project, settings=chosen),
         path=project_path,
         state_file=state_file,
         cache_folder=Path(user_cache_path(APP_NAME)),
-        language=prompts if options.model == "pocket" else None,
+        language=prompts if _model(options, store) == "pocket" else None,
+        preferences=store,
     )
 
 
@@ -174,12 +185,17 @@ def _qt_says(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
     logging.getLogger("worldattention.qt").log(logging.ERROR if grave else logging.DEBUG, "%s", text)
 
 
-def _engine_opener(options: Options) -> OpenEngine:
+def _model(options: Options, store: PreferencesStore) -> str:
+    return store.current.model if options.model == "pocket" else options.model
+
+
+def _engine_opener(options: Options, store: PreferencesStore) -> OpenEngine:
     def open_engine(config: EngineConfig, progress: Progress) -> EngineLike:
         progress("Loading the libraries", 0.0)
         from worldattention.core import loading  # slow: torch comes with it, so the worker does it
 
-        return loading.open_engine(options.model, options.device, config, progress)
+        device = store.current.device if options.device == "auto" else options.device
+        return loading.open_engine(_model(options, store), device, config, progress)
 
     return open_engine
 

@@ -196,7 +196,9 @@ def test_case_22_a_range_is_chosen_and_exported(make_window, qtbot, tmp_path, mo
         assert open_recorded(folder / "장면.mp4").frames == 12
 
 
-@pytest.mark.parametrize(("start", "end"), [("2", "1"), ("0", "0"), ("nonsense", "1"), ("-1", "1"), ("", "")])
+@pytest.mark.parametrize(
+    ("start", "end"), [("2", "1"), ("0", "0"), ("nonsense", "1"), ("-1", "1"), ("", ""), ("0", "1e99")]
+)
 def test_a_range_that_is_none_is_said_while_it_is_typed(make_window, qtbot, start, end):
     one = make_window()
     form, go = form_of(one, qtbot)

@@ -1,0 +1,74 @@
+"""Settings in the window: the dialog, what takes effect at once, and what waits for a restart of the world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication
+
+from worldattention.app import appearance, theme
+from worldattention.app.notifications import WARNING
+from worldattention.app.preferences import PreferencesStore
+from worldattention.app.settings_dialog import Choice, SettingsDialog
+from worldattention.core.errors import UserError
+
+if TYPE_CHECKING:
+    from worldattention.app.main_window import MainWindow
+
+
+class SettingsFlow(QObject):
+    """Theme and scaling change at once; model, device, quotas and cache folder with the next world."""
+
+    def __init__(
+        self, window: MainWindow, store: PreferencesStore, state_file: Path | None, cache_folder: Path
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._store = store
+        self._state_file = state_file
+        self._cache_folder = cache_folder
+        self._look = appearance.remembered(state_file)
+        window.files.blank = lambda: store.current.new_project()
+
+    def start(self) -> None:
+        """The window is there: settings that could not be read are told, the others taken on."""
+        if self._store.problem is not None:
+            self._window.notifications.tell(self._store.problem, WARNING)
+        self._show_scaling()
+
+    def ask(self) -> SettingsDialog:
+        """Opens the dialog."""
+        choice = Choice(self._store.current, self._look)
+        dialog = SettingsDialog(choice, self._cache_folder, self._window)
+        dialog.applied.connect(self._apply)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+        return dialog
+
+    def _apply(self, choice: Choice) -> None:
+        window, before = self._window, self._store.current
+        app = QApplication.instance()
+        if isinstance(app, QApplication) and choice.appearance.theme != self._look.theme:
+            theme.apply_theme(app, choice.appearance.theme)
+        self._look = choice.appearance
+        if self._state_file is not None:
+            appearance.remember(self._state_file, choice.appearance)
+        try:
+            self._store.save(choice.preferences)
+        except UserError as error:
+            window.notifications.tell(str(error), WARNING)
+        self._show_scaling()
+        if choice.preferences.needs_restart(before):
+            window.notifications.tell(
+                self.tr("The world goes on as it is; a restart takes the new settings on."),
+                WARNING,
+                self.tr("Restart the world"),
+                lambda: window.restart(reload=True),
+            )
+
+    def _show_scaling(self) -> None:
+        smooth = not self._store.current.pixel_exact
+        self._window.actions_by_name["smooth"].setChecked(smooth)
+        self._window.viewport.set_smooth(smooth)
