@@ -1,4 +1,4 @@
-"""`worldattention bench attention`: rivals side by side in one run."""
+"""`worldattention bench attention | engine | block`: rivals side by side in one run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from worldattention.app.commandline import console
+from worldattention.app.commandline import bench_engine, console
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, positive
@@ -15,24 +15,40 @@ from worldattention.app.commandline.options import Options, positive
 if TYPE_CHECKING:
     from worldattention.core.evaluation.bench_attention import AttentionSample
 
-HELP = "time dense against sparse and hybrid attention"
+HELP = "time attention, whole blocks of a world, or the parts of a transformer block"
 DTYPES = ("float32", "bfloat16")
 FORCED_DENSITY = 0.3
+WHAT = ("attention", "engine", "block")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
-    parser.add_argument("what", choices=["attention"], metavar="attention", help="what to time")
+    parser.add_argument("what", choices=WHAT, metavar="|".join(WHAT), help="what to time")
     parser.add_argument("--repeats", type=positive, default=20, metavar="N", help="turns of each rival")
     parser.add_argument(
         "--made-up",
         action="store_true",
-        help="random tensors instead of those of a world with recalled pages",
+        help="attention: random tensors instead of those of a world with recalled pages",
+    )
+    parser.add_argument(
+        "--random-weights",
+        choices=("wan", "toy"),
+        metavar="wan|toy",
+        help="engine, block: a model of Wan2.1-1.3B's size, or a tiny one, with random weights: speed alone",
+    )
+    parser.add_argument(
+        "--scene-blocks",
+        type=positive,
+        default=14,
+        metavar="N",
+        help="engine, block: blocks of each scene before",
     )
 
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Times and reports. Raises UserError or Cancelled."""
+    if arguments.what != "attention":
+        return bench_engine.run(arguments, options)
     import torch
 
     from worldattention.core.evaluation.bench_attention import benchmark_attention

@@ -5,18 +5,17 @@ Only ratios of rivals that ran in turns count: a machine's speed drifts by more 
 
 from __future__ import annotations
 
-import platform
-import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from worldattention.core.config import AttentionConfig
+from worldattention.core.evaluation.rivals import Dense, dense_rivals, flex_rival
+from worldattention.core.evaluation.timing import interleaved_ms, surroundings
 from worldattention.core.hsa import AttentionWindow, HSAParameters, attend, build_window, update_tail
 from worldattention.kernels import ops
 from worldattention.kernels.testing import attention_inputs
@@ -98,11 +97,14 @@ def benchmark_attention(
             "forced": replace(config, density=forced_density),
         }
         rivals: dict[str, Callable[[], object]] = {"dense": lambda: _dense(cases)}
+        others = dense_rivals(cases[0].q.device, dtype)
+        rivals |= {name: partial(_each, other, cases) for name, other in others.items()}
         for name, setting in settings.items():
             rivals |= {f"{name} {part}": rival for part, rival in _rivals(cases, setting).items()}
-        times = _interleaved_ms(rivals, repeats, cases[0].q.device)
+        times = interleaved_ms(rivals, repeats, cases[0].q.device)
         record = _environment(cases[0], dtype, len(cases), repeats)
         record["dense_ms"] = times["dense"]
+        record["rivals_ms"] = {name: times[name] for name in others}
         for name, setting in settings.items():
             record[name] = _summary(times, name, _density(cases, setting))
     return record
@@ -132,13 +134,27 @@ def _dense(cases: list[AttentionSample]) -> None:
         ops.dense_attention(case.q, case.window.keys, case.window.values)
 
 
+def _each(other: Dense, cases: list[AttentionSample]) -> None:
+    for case in cases:
+        other(case.q, case.window.keys, case.window.values)
+
+
 def _rivals(cases: list[AttentionSample], config: AttentionConfig) -> dict[str, Callable[[], object]]:
     """The rivals of dense attention under one setting."""
-    selections = [_route(case, config).selected for case in cases]
+    routings = [_route(case, config) for case in cases]
 
     def sparse() -> None:
-        for case, selected in zip(cases, selections, strict=True):
-            ops.sparse_attention(case.q, case.window.keys, case.window.values, selected, case.window.block)
+        for case, routing in zip(cases, routings, strict=True):
+            window = case.window
+            ops.sparse_attention(
+                case.q,
+                window.keys,
+                window.values,
+                routing.selected,
+                window.block,
+                routing.lists,
+                config.kernels,
+            )
 
     def routing() -> None:
         for case in cases:
@@ -149,25 +165,13 @@ def _rivals(cases: list[AttentionSample], config: AttentionConfig) -> dict[str, 
             attend(case.q, case.window, case.parameters, config, "hsa")
 
     rivals: dict[str, Callable[[], object]] = {"sparse": sparse, "routing": routing}
+    flex = [
+        flex_rival(case.q, case.window.keys, case.window.values, routing.selected, case.window.block)
+        for case, routing in zip(cases, routings, strict=True)
+    ]
+    if all(flex):
+        rivals["flex"] = lambda: [run() for run in flex if run is not None]
     return rivals if any(case.parameters is None for case in cases) else {**rivals, "hsa": hsa}
-
-
-def _interleaved_ms(
-    rivals: dict[str, Callable[[], object]], repeats: int, device: torch.device, warmup: int = 3
-) -> dict[str, float]:
-    """Median milliseconds of each rival, which run in turns."""
-    times: dict[str, list[float]] = {name: [] for name in rivals}
-    for repeat in range(warmup + repeats):
-        for name, rival in rivals.items():
-            if device.type == "cuda":
-                torch.cuda.synchronize(device)
-            start = time.perf_counter()
-            rival()
-            if device.type == "cuda":
-                torch.cuda.synchronize(device)
-            if repeat >= warmup:
-                times[name].append((time.perf_counter() - start) * 1e3)
-    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def _density(cases: list[AttentionSample], config: AttentionConfig) -> float:
@@ -184,6 +188,7 @@ def _summary(times: dict[str, float], name: str, density: float) -> dict[str, fl
         "hsa_ms": hsa,
         "sparse_speedup": dense / sparse,
         "hsa_speedup": None if hsa is None else dense / hsa,
+        "flex_ms": times.get(f"{name} flex"),
     }
 
 
@@ -192,9 +197,10 @@ def _environment(case: AttentionSample, dtype: torch.dtype, count: int, repeats:
     _, q_tokens, heads, channels = case.q.shape
     return {
         "dtype": str(dtype).removeprefix("torch."),
-        "device": device_name(case.q.device),
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
+        **surroundings(case.q.device),
+        "backends": {
+            choice.op: choice.backend for choice in ops.explain(case=ops.Case.of(case.q, case.window.block))
+        },
         "q_tokens": q_tokens,
         "k_tokens": case.window.keys.shape[1],
         "heads": heads,
@@ -203,15 +209,3 @@ def _environment(case: AttentionSample, dtype: torch.dtype, count: int, repeats:
         "samples": count,
         "repeats": repeats,
     }
-
-
-def device_name(device: torch.device) -> str:
-    """The name of the GPU or of the processor, as its maker gives it."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    lines = Path("/proc/cpuinfo")
-    if lines.exists():
-        for line in lines.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

@@ -1,0 +1,87 @@
+"""`worldattention bench engine` and `bench block`: whole blocks rung by rung, and the parts of a layer."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from worldattention.app.commandline import console
+from worldattention.app.commandline.interrupt import cancel_on_signal
+from worldattention.app.commandline.options import Options, fit_to_machine
+
+if TYPE_CHECKING:
+    from worldattention.core.config import EngineConfig
+    from worldattention.core.models.world import WorldModel
+
+
+def run(arguments: argparse.Namespace, options: Options) -> int:
+    """Times and reports. Raises UserError or Cancelled."""
+    from worldattention.core.evaluation import bench_engine as bench
+
+    model, config = _model(arguments, options)
+    with cancel_on_signal() as cancel, console.progress_bar("Bench", "blocks") as show:
+        if arguments.what == "engine":
+            record = bench.benchmark_engine(
+                model, config, arguments.repeats, arguments.scene_blocks, show, cancel
+            )
+        else:
+            record = bench.benchmark_block(
+                model, config, arguments.repeats, arguments.scene_blocks, show, cancel
+            )
+    if options.json:
+        console.say_json(record)
+        return 0
+    for line in [*_heading(record), *(_ladder(record) if "rungs" in record else []), *_parts(record)]:
+        console.say(line)
+    return 0
+
+
+def _model(arguments: argparse.Namespace, options: Options) -> tuple[WorldModel, EngineConfig]:
+    """The model to time and the configuration that the machine can run."""
+    from worldattention.core.loading import load_model, pick_device
+    from worldattention.core.project import ProjectSettings
+
+    config, warnings = fit_to_machine(options, options.engine_config(ProjectSettings()))
+    for warning in warnings:
+        console.note(warning)
+    if arguments.random_weights is None:
+        return load_model(options.model, options.device), config
+    from worldattention.core.evaluation.made_up import SIZES, made_up_model
+
+    model = made_up_model(SIZES[arguments.random_weights], pick_device(options.device), options.seed or 0)
+    if model.geometry.frame_tokens < config.attention.block:
+        config = replace(config, attention=replace(config.attention, block=model.geometry.frame_tokens))
+    return model, config
+
+
+def _heading(record: dict[str, Any]) -> list[str]:
+    return [
+        f"Model {record['model']}, {record['dtype']}, blocks of {record['block']} tokens, window of "
+        f"{record['window_frames']} latent frames of {record['frame_tokens']} tokens, on {record['device']} "
+        f"(torch {record['torch']}, {record['date']})",
+        "",
+    ]
+
+
+def _ladder(record: dict[str, Any]) -> list[str]:
+    lines = [
+        "| rung | ms a block | FPS | over first | density | recalling block ms | sparse branch runs in |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, rung in record["rungs"].items():
+        numbers = (rung["ms"], rung["fps"], rung["over_first"], rung["density"], rung["recall_ms"])
+        lines.append(f"| {name} | " + " | ".join(f"{x:.2f}" for x in numbers) + f" | {rung['backend']} |")
+    return [*lines, ""]
+
+
+def _parts(record: dict[str, Any]) -> list[str]:
+    parts = record["parts"]
+    rows = (f"| {name} | {ms:.3f} | {100 * parts['share'][name]:.0f} % |" for name, ms in parts["ms"].items())
+    return [
+        f"One layer of {parts['q_tokens']} queries over {parts['k_tokens']} keys at density {parts['density']:.3f} "
+        f"(dense attention alone: {parts['dense_ms']:.3f} ms):",
+        "| part | ms | share |",
+        "|---|---|---|",
+        *rows,
+    ]
