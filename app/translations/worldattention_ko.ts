@@ -147,6 +147,14 @@
         <translation>이벤트를 표로 보기</translation>
     </message>
     <message>
+        <source>Words over the picture</source>
+        <translation>화면 위에 글자 표시</translation>
+    </message>
+    <message>
+        <source>Save the picture …</source>
+        <translation>화면 저장 …</translation>
+    </message>
+    <message>
         <source>Smooth scaling</source>
         <translation>부드러운 확대</translation>
     </message>
@@ -495,6 +503,10 @@
         <translation>월드는 {}부터만 보관되어 있습니다.</translation>
     </message>
     <message>
+        <source>No world is that long: let the range end earlier.</source>
+        <translation>월드가 그만큼 길 수 없습니다. 구간의 끝을 앞당기세요.</translation>
+    </message>
+    <message>
         <source>There is nothing to export there: let the end come after the start.</source>
         <translation>그 구간에는 내보낼 것이 없습니다. 끝이 시작보다 뒤에 오게 하세요.</translation>
     </message>
@@ -521,10 +533,6 @@
     <message>
         <source>Range {}</source>
         <translation>구간 {}</translation>
-    </message>
-    <message>
-        <source>seconds</source>
-        <translation>초</translation>
     </message>
 </context>
 <context>
@@ -863,6 +871,45 @@
     </message>
 </context>
 <context>
+    <name>Picture</name>
+    <message>
+        <source>There is no picture yet: let the world begin first.</source>
+        <translation>아직 화면이 없습니다. 먼저 월드를 시작하세요.</translation>
+    </message>
+    <message>
+        <source>Save the picture</source>
+        <translation>화면 저장</translation>
+    </message>
+    <message>
+        <source>Picture (*.png)</source>
+        <translation>그림 (*.png)</translation>
+    </message>
+    <message>
+        <source>The picture could not be written to &apos;{0}&apos; ({1}): choose another place.</source>
+        <translation>화면을 ‘{0}’에 쓸 수 없습니다({1}). 다른 위치를 고르세요.</translation>
+    </message>
+    <message>
+        <source>Saved the picture as &apos;{}&apos;.</source>
+        <translation>화면을 ‘{}’(으)로 저장했습니다.</translation>
+    </message>
+    <message>
+        <source>{0} · frame {1} of {2}</source>
+        <translation>{0} · {2}프레임 중 {1}</translation>
+    </message>
+    <message>
+        <source>made at {0} FPS, played at {1}</source>
+        <translation>생성 {0} FPS, 재생 {1}</translation>
+    </message>
+    <message>
+        <source>new prompt in {:.1f} s</source>
+        <translation>새 프롬프트까지 {:.1f}초</translation>
+    </message>
+    <message>
+        <source>new prompt now</source>
+        <translation>새 프롬프트 시작</translation>
+    </message>
+</context>
+<context>
     <name>Presenter</name>
     <message>
         <source>Type what you want to see, for example:
@@ -1073,8 +1120,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
 <context>
     <name>Recalls</name>
     <message>
-        <source>At {0} the world recalled {1} – {2}</source>
-        <translation>{0}에 월드가 {1} – {2}을(를) 회상함</translation>
+        <source>At {0} the world recalled {1}</source>
+        <translation>{0}에 월드가 {1}을(를) 회상함</translation>
     </message>
     <message>
         <source>, similarity {0:z.2f}</source>
@@ -1191,6 +1238,108 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>Random seed</source>
         <translation>무작위 시드</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsDialog</name>
+    <message>
+        <source>Settings</source>
+        <translation>설정</translation>
+    </message>
+    <message>
+        <source>Reset</source>
+        <translation>초기화</translation>
+    </message>
+    <message>
+        <source>automatic, or an amount such as 4GB</source>
+        <translation>자동, 또는 4GB 같은 크기</translation>
+    </message>
+    <message>
+        <source>As the desktop</source>
+        <translation>시스템 설정대로</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>어둡게</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>밝게</translation>
+    </message>
+    <message>
+        <source>Show pixels as they are, unsmoothed</source>
+        <translation>픽셀을 다듬지 않고 그대로 보기</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>모델</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>장치</translation>
+    </message>
+    <message>
+        <source>Memory on the device</source>
+        <translation>장치 메모리</translation>
+    </message>
+    <message>
+        <source>Main memory</source>
+        <translation>주 메모리</translation>
+    </message>
+    <message>
+        <source>Disk</source>
+        <translation>디스크</translation>
+    </message>
+    <message>
+        <source>Cache folder</source>
+        <translation>캐시 폴더</translation>
+    </message>
+    <message>
+        <source>New worlds: attention</source>
+        <translation>새 월드: 어텐션</translation>
+    </message>
+    <message>
+        <source>New worlds: memory</source>
+        <translation>새 월드: 메모리</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>테마</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>언어</translation>
+    </message>
+    <message>
+        <source>Choose …</source>
+        <translation>고르기 …</translation>
+    </message>
+    <message>
+        <source>Choose a folder</source>
+        <translation>폴더 고르기</translation>
+    </message>
+    <message>
+        <source>Shows at the next start.</source>
+        <translation>다음에 시작할 때 적용됩니다.</translation>
+    </message>
+    <message>
+        <source>Choose auto, cpu, cuda or cuda: and a number.</source>
+        <translation>auto, cpu, cuda 또는 cuda:번호 중에서 고르세요.</translation>
+    </message>
+    <message>
+        <source>The fastest that is there.</source>
+        <translation>사용할 수 있는 가장 빠른 장치.</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsFlow</name>
+    <message>
+        <source>The world goes on as it is; a restart takes the new settings on.</source>
+        <translation>월드는 그대로 계속됩니다. 다시 시작하면 새 설정이 적용됩니다.</translation>
+    </message>
+    <message>
+        <source>Restart the world</source>
+        <translation>월드 다시 시작</translation>
     </message>
 </context>
 <context>
