@@ -9,7 +9,7 @@ import pytest
 
 from worldattention.app.cli import main
 from worldattention.core.pocket.training import recipe
-from worldattention.core.pocket.training.options import STAGES, TrainOptions
+from worldattention.core.pocket.training.options import RECIPE, TrainOptions
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[TrainOptions]:
 def test_defaults_train_every_stage(asked: list[TrainOptions], tmp_path: Path) -> None:
     assert main(["train", "pocket", "--out", str(tmp_path)]) == 0
     assert asked == [TrainOptions(folder=tmp_path)]
-    assert asked[0].stages == STAGES
+    assert asked[0].stages == RECIPE
 
 
 def test_every_option_arrives(

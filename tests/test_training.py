@@ -334,7 +334,7 @@ def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every stage, once, at toy size."""
     folder = tmp_path_factory.mktemp("pocket")
     threads = torch.get_num_threads()
-    train_pocket(TrainOptions(folder, device="cpu", toy=True))
+    train_pocket(TrainOptions(folder, stages=STAGES, device="cpu", toy=True))
     torch.set_num_threads(threads)
     return folder
 
@@ -356,9 +356,22 @@ def test_every_stage_runs_at_toy_size(toy_folder: Path) -> None:
     assert len(state["stages"]["hsa"]["density"]) == 1
 
 
+def test_every_loss_of_every_stage_is_in_the_curves(toy_folder: Path) -> None:
+    lines = [json.loads(line) for line in (toy_folder / "loss.jsonl").read_text().splitlines()]
+    stages = [line["stage"] for line in lines]
+    assert list(dict.fromkeys(stages)) == [stage for stage in STAGES if stage != "text-pack"]
+    for line in lines:
+        assert line["loss"] >= 0
+        assert 0 <= line["progress"] <= 1
+        assert line["seconds"] >= 0
+    state = json.loads((toy_folder / "training.json").read_text())
+    assert all(record["loss"] for stage, record in state["stages"].items() if stage != "text-pack")
+    assert 0 <= state["stages"]["adversarial"]["told_apart"] <= 1
+
+
 def test_a_second_run_does_nothing_again(toy_folder: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in toy_folder.rglob("*.safetensors")}
-    train_pocket(TrainOptions(toy_folder, device="cpu", toy=True))
+    train_pocket(TrainOptions(toy_folder, stages=STAGES, device="cpu", toy=True))
     assert {path: path.stat().st_mtime_ns for path in toy_folder.rglob("*.safetensors")} == before
 
 

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("what", choices=["pocket"], metavar="pocket", help="what to train")
     add("--out", type=Path, required=True, metavar="FOLDER", help="gets checkpoints; becomes a model folder")
-    add("--stages", metavar="A,B", help="only these stages, with commas (default: all, in their order)")
+    add("--stages", metavar="A,B", help="these stages, with commas (default: those of the shipped weights)")
     add(
         "--minutes",
         metavar="STAGE=M,...",
@@ -27,15 +27,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--processes", type=whole, default=0, metavar="N", help="GPUs to use (default: all)")
     add("--batch", type=whole, default=0, metavar="N", help="samples a step and process (default: by stage)")
     add("--toy", action="store_true", help="every stage for a few steps at a tiny size, to try the recipe")
+    add(
+        "--resume-from",
+        metavar="pocket|DIR",
+        help="begin with the weights of this model where the folder has none (default: from nothing)",
+    )
     add("--fresh", action="store_true", help="do stages again that are done (default: resume)")
 
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Trains. Raises UserError, or Cancelled: what is done stays, and the same command goes on."""
-    from worldattention.core.pocket.training.options import STAGES, TrainOptions
+    from worldattention.core.pocket.training.options import RECIPE, TrainOptions
     from worldattention.core.pocket.training.recipe import train_pocket
 
-    stages = STAGES if arguments.stages is None else tuple(arguments.stages.split(","))
+    stages = RECIPE if arguments.stages is None else tuple(arguments.stages.split(","))
     set_up_logging(options.debug, chatty=True)
     try:
         train_pocket(
@@ -50,6 +55,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
                 resume=not arguments.fresh,
                 seed=options.seed or 0,
                 batch=arguments.batch,
+                start=arguments.resume_from,
             )
         )
     except KeyboardInterrupt as error:

@@ -96,7 +96,7 @@ def reconstruction_loss(out: Tensor, target: Tensor, weights: Tensor) -> Tensor:
 
 @dataclass(slots=True)
 class AutoencoderRun:
-    """Trains `model`; the averaged weights end in `average`."""
+    """Trains `model`; with `decoder_only` what latents mean stays as it is, so that a transformer stays right."""
 
     model: PocketAutoencoder
     source: ClipSource
@@ -104,21 +104,24 @@ class AutoencoderRun:
     group: Group
     clock: StageClock
     statistics_batches: int = 12
+    decoder_only: bool = False
+    rate: float = RATE
 
     def train(self) -> PocketAutoencoder:
         """Until the clock says so; returns the averaged model with exact statistics, in evaluation mode."""
         self.group.share(parameter.data for parameter in self.model.parameters())
         model = self.model.train().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        learns = self._learning(model)
         average = copy.deepcopy(model).requires_grad_(False)
         fused = self.group.device.type == "cuda"
-        adam = torch.optim.AdamW(model.parameters(), RATE, (0.9, 0.98), weight_decay=0.01, fused=fused)
+        adam = torch.optim.AdamW(learns, self.rate, (0.9, 0.98), weight_decay=0.01, fused=fused)
         forward = torch.compile(self._forward, dynamic=False) if fused else self._forward
         losses: list[Tensor] = []
         self._descend(forward, adam)
         step = 0
         while (progress := self.clock.progress()) < 1:
             for settings in adam.param_groups:
-                settings["lr"] = RATE * min(1.0, (step + 1) / WARMUP_STEPS) * _cooling(progress)
+                settings["lr"] = self.rate * min(1.0, (step + 1) / WARMUP_STEPS) * _cooling(progress)
             losses.append(self._descend(forward, adam))
             step += 1
             decay = min(EMA_DECAY, 1 - 1 / (0.1 * step + 2))
@@ -126,9 +129,19 @@ class AutoencoderRun:
             if step % 100 == 0:
                 self.clock.report(float(torch.stack(losses).mean()))
                 losses.clear()
-        measure_statistics(average, self.source, self.statistics_batches)
-        self.group.average(list(average.buffers())[:2])
-        return average.eval()
+        if losses:
+            self.clock.report(float(torch.stack(losses).mean()))
+        if not self.decoder_only:
+            measure_statistics(average, self.source, self.statistics_batches)
+            self.group.average(list(average.buffers())[:2])
+        return average.eval().requires_grad_(True)
+
+    def _learning(self, model: PocketAutoencoder) -> list[torch.nn.Parameter]:
+        """The parameters to train; the others are frozen."""
+        if self.decoder_only:
+            model.encoder.requires_grad_(False)
+            model.norm.eval()
+        return [parameter for parameter in model.parameters() if parameter.requires_grad]
 
     def _forward(self, stacks: Tensor, scatter: Tensor) -> Tensor:
         latents = self.model.encode_stacks(stacks)

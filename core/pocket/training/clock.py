@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -17,8 +19,18 @@ class StageClock:
     With `steps`, progress is counted in steps instead (toy runs, tests).
     """
 
-    def __init__(self, name: str, seconds: float, group: Group, steps: int = 0, done: float = 0.0) -> None:
-        """`done`: the share of the stage that was trained before an interruption."""
+    def __init__(
+        self,
+        name: str,
+        seconds: float,
+        group: Group,
+        steps: int = 0,
+        done: float = 0.0,
+        curve: Path | None = None,
+    ) -> None:
+        """`done`: the share of the stage that was trained before an interruption; `curve`: a file that gets every
+        reported loss as a line of JSON, at once, so that nothing that ends a run takes the curve with it."""
+        self._name, self._curve = name, curve
         self._seconds, self._group, self._steps = seconds, group, steps
         self._start: float | None = None
         self._before = done
@@ -40,7 +52,7 @@ class StageClock:
     def progress(self) -> float:
         """The share of the stage that is done, 0..1; call once a step."""
         share = self.step / self._steps if self._steps else self._timed()
-        self.step += 1
+        self.step, self._latest = self.step + 1, max(self._latest, share)
         self._bar.update(max(0, round(100 * min(share, 1)) - self._bar.n))
         return min(share, 1.0)
 
@@ -63,7 +75,13 @@ class StageClock:
 
     def report(self, loss: float, **more: float) -> None:
         """Show and keep a loss; rank 0's."""
-        self.log.append((round(self.elapsed, 1), self.step, round(loss, 5)))
+        self.log.append((round(self.elapsed, 1), self.step, float(f"{loss:.6g}")))
+        if self._curve is not None and self._group.leads:
+            seconds, step, value = self.log[-1]
+            line = {"stage": self._name, "seconds": seconds, "step": step, "progress": round(self._latest, 4)}
+            line |= {"loss": value} | {key: round(figure, 6) for key, figure in more.items()}
+            with self._curve.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
         self._bar.set_postfix(loss=f"{loss:.4f}", step=self.step, **{k: f"{v:.4g}" for k, v in more.items()})
 
     def close(self) -> None:

@@ -214,7 +214,7 @@ def warm_up(model: HybridTransformer, source: Source, group: Group, clock: Stage
     try:
         while (progress := clock.progress()) < 1:
             errors.append(descend(WARM_UP_RATE * max(0.02, 1 - progress)))
-            if clock.step % 20 == 0:
+            if clock.step % 20 == 0 or progress == 0:
                 clock.report(float(errors[-1].mean()), before=float(errors[0].mean()))
     finally:
         del model._block

@@ -8,18 +8,28 @@ from pathlib import Path
 
 from worldattention.core.errors import UserError
 
-STAGES = ("text-pack", "autoencoder", "reader", "transformer", "memory", "refine", "hsa")
+STAGES = (
+    *("text-pack", "autoencoder", "decoder", "reader", "transformer", "memory", "refine", "hsa"),
+    *("first-block", "adversarial"),
+)
 """In the order in which they need each other."""
+
+RECIPE = ("text-pack", "autoencoder", "reader", "transformer", "memory", "refine", "hsa")
+"""The stages that the shipped weights went through, which run when none are named."""
 
 MINUTES: Mapping[str, float] = {
     "autoencoder": 4.3,
+    "decoder": 2.0,
     "reader": 0.75,
     "transformer": 3.9,
     "memory": 2.0,
     "refine": 1.2,
     "hsa": 1.4,
+    "first-block": 1.5,
+    "adversarial": 2.0,
 }
-"""What the shipped weights were given, on two H200 GPUs. The text pack takes what it takes."""
+"""What the shipped weights were given, on two H200 GPUs, and a guess for stages that they did not go through. The
+text pack takes what it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +38,12 @@ class TrainOptions:
 
     `folder` gets every checkpoint; `minutes` overrides the time of stages, and `scale` multiplies all of them;
     `device` is cpu, cuda, or auto; `toy` runs every stage for a few steps at a tiny size, as a test of the
-    recipe; with `resume`, stages that are done are skipped and a stage that was interrupted goes on.
+    recipe; with `resume`, stages that are done are skipped and a stage that was interrupted goes on; `start` is
+    a model ('pocket' or a folder) whose weights an empty folder begins with.
     """
 
     folder: Path
-    stages: tuple[str, ...] = STAGES
+    stages: tuple[str, ...] = RECIPE
     minutes: Mapping[str, float] = field(default_factory=dict)
     scale: float = 1.0
     device: str = "auto"
@@ -41,6 +52,7 @@ class TrainOptions:
     resume: bool = True
     seed: int = 0
     batch: int = 0
+    start: str | None = None
 
     def checked(self) -> TrainOptions:
         """Itself. Raises UserError when a value makes no sense."""

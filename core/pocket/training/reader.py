@@ -40,7 +40,7 @@ def train(
         for settings in adam.param_groups:
             settings["lr"] = RATE * min(1.0, clock.step / 50) * max(0.01, min(1.0, 1.6 * (1 - progress)))
         loss = train_reader(reader, adam, batch, generator, through)
-        if clock.step % 50 == 0:
+        if clock.step % 50 == 0 or progress == 0:
             clock.report(loss)
     return accuracy(reader.eval(), through, batch, generator)
 

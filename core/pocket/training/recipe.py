@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from functools import partial
+from pathlib import Path
 
 import torch
 
 from worldattention.core.errors import UserError
+from worldattention.core.evaluation.pocket_reader import find_reader
+from worldattention.core.loading import model_folder
 from worldattention.core.pocket.training.distributed import Group, device_count, run_processes
 from worldattention.core.pocket.training.options import STAGES, TrainOptions
 from worldattention.core.pocket.training.session import Session
@@ -35,8 +39,29 @@ def train_pocket(options: TrainOptions) -> None:
         raise UserError(
             f"The folder {options.folder} cannot be made ({error.strerror}): name another."
         ) from None
+    if options.start is not None:
+        begin_with(options.start, options.folder)
     processes = options.processes or device_count(device)
     run_processes(partial(run_stages, options), device, processes)
+
+
+def begin_with(model: str, folder: Path) -> None:
+    """Copy the weights of `model` into `folder`, part by part, where it has none of its own.
+
+    Raises UserError when there is no such model, or it cannot be copied.
+    """
+    source = model_folder(model)
+    reader = find_reader(model)
+    try:
+        for part in ("autoencoder", "transformer"):
+            if not (folder / part).exists() and (source / part).is_dir():
+                shutil.copytree(source / part, folder / part)
+        if reader.is_file() and not (folder / reader.name).exists():
+            shutil.copyfile(reader, folder / reader.name)
+    except OSError as error:
+        raise UserError(
+            f"The weights of '{model}' cannot be copied to {folder} ({error.strerror})."
+        ) from None
 
 
 def run_stages(options: TrainOptions, group: Group) -> None:

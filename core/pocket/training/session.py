@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -22,11 +23,16 @@ from worldattention.core.pocket.training.denoiser import (
     new_transformer,
 )
 from worldattention.core.pocket.training.distributed import Group
+from worldattention.core.pocket.training.hsa import HybridTransformer
 from worldattention.core.pocket.training.options import TrainOptions
+from worldattention.core.pocket.training.rollouts import Discriminator
 from worldattention.core.pocket.training.transformer import Source
 
 TEXT_PACK = "text_pack.safetensors"
 STATE = "training.json"
+DISCRIMINATOR = "discriminator"
+CURVES = "loss.jsonl"
+"""Every reported loss of every stage, a line each, in the order in which they were reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,8 @@ class Session:
     def clock(self, stage: str, share: float = 1.0) -> StageClock:
         """The clock of a stage, or of a `share` of its time, from where it was left."""
         seconds = share * self.options.seconds(stage)
-        return StageClock(stage, seconds, self.group, self.sizes.toy_steps, self.progress_of(stage))
+        done = self.progress_of(stage)
+        return StageClock(stage, seconds, self.group, self.sizes.toy_steps, done, self.folder / CURVES)
 
     def interim(self, stage: str, progress: float, clock: StageClock, figures: dict[str, Any]) -> None:
         """Note how far a stage is; call after its weights were written."""
@@ -137,6 +144,12 @@ class Session:
             self._autoencoder.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return self._autoencoder
 
+    def new_autoencoder(self) -> PocketAutoencoder:
+        """Where the stage begins: with the weights that the run was given, else from nothing."""
+        if self.options.start is None:
+            return PocketAutoencoder()
+        return copy.deepcopy(self.autoencoder).requires_grad_(True)
+
     def clips(self, batch: int, ahead: int) -> ClipSource:
         """Rendered clips for the autoencoder."""
         return ClipSource(
@@ -144,7 +157,8 @@ class Session:
         )
 
     def save_autoencoder(self, model: PocketAutoencoder) -> None:
-        """Write the autoencoder in the layout of a model folder."""
+        """Write the autoencoder in the layout of a model folder; later stages use it."""
+        self._autoencoder = None
         if self.group.leads:
             folder = self.folder / "autoencoder"
             save_weights(folder, "model", model.state_dict())
@@ -167,6 +181,28 @@ class Session:
             save_weights(folder, "model", model.state_dict())
             config = {**POCKET_CONFIG, "num_layers": self.sizes.layers}
             save_json(folder / "config.json", {"_class_name": "CausalWanTransformer3DModel", **config})
+
+    def last_transformer(self) -> SequenceTransformer:
+        """The transformer as it was written last; with its hybrid sparse attention, where it has that."""
+        files = weight_files(self.folder / "transformer", "model")
+        if not files:
+            raise UserError(
+                f"There is no transformer in {self.folder}: train one first, or start from a model."
+            )
+        hybrid = any(".hsa." in key for key in load_weights(self.folder / "transformer", "model"))
+        return self.transformer(HybridTransformer if hybrid else SequenceTransformer)
+
+    def discriminator(self) -> Discriminator:
+        """The discriminator as it was written last, or a new one."""
+        model = Discriminator()
+        if weight_files(self.folder / DISCRIMINATOR, "model"):
+            model.load_state_dict(load_weights(self.folder / DISCRIMINATOR, "model"))
+        return model.to(self.device)
+
+    def save_discriminator(self, model: Discriminator) -> None:
+        """Write it for a later run; it is no part of the model."""
+        if self.group.leads:
+            save_weights(self.folder / DISCRIMINATOR, "model", model.state_dict())
 
     def source(self, batch: int) -> Source:
         """Batches of latents; the pool is filled at the first call, and its latents are checked."""

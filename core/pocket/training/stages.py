@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -9,7 +10,6 @@ from typing import Any
 
 from torch import Tensor
 
-from worldattention.core.models.vae import PocketAutoencoder
 from worldattention.core.pocket.reader import Reader, load_reader, save_reader
 from worldattention.core.pocket.training import preview
 from worldattention.core.pocket.training import reader as reading
@@ -19,8 +19,17 @@ from worldattention.core.pocket.training.clock import StageClock
 from worldattention.core.pocket.training.denoiser import SequenceTransformer, attach_hsa
 from worldattention.core.pocket.training.distributed import Group
 from worldattention.core.pocket.training.hsa import HybridTransformer, layer_density, warm_up
-from worldattention.core.pocket.training.session import TEXT_PACK, Session
-from worldattention.core.pocket.training.transformer import Run, Schedule, Source, Teacher, Trainee
+from worldattention.core.pocket.training.rollouts import Adversary, FirstBlockDistillation
+from worldattention.core.pocket.training.session import CURVES, TEXT_PACK, Session
+from worldattention.core.pocket.training.transformer import (
+    Objective,
+    Run,
+    Schedule,
+    Source,
+    StepDistillation,
+    Teacher,
+    Trainee,
+)
 from worldattention.core.pocket.training.windows import (
     MEMORY_LAYOUT,
     MEMORY_MIXTURE,
@@ -34,6 +43,10 @@ READER = "reader.safetensors"
 SAVE_EVERY_SECONDS = 90.0
 LEAST_PSNR = 24.0
 WARM_UP_SHARE = 0.35
+DECODER_RATE = 5e-4
+FIRST_BLOCK_SUBSTEPS = 4
+SWITCHES = Mixture(nothing=0.4, continued=0.0, switched=0.3)
+"""Sequences with many first blocks; what is left returns to a scene that was left."""
 
 
 def text_pack(session: Session) -> None:
@@ -50,20 +63,38 @@ def autoencoder(session: Session) -> None:
     """Frames to latents and back."""
     sizes, clock = session.sizes, session.clock("autoencoder")
     clips = session.clips(sizes.autoencoder_batch, sizes.build_ahead)
-    model = PocketAutoencoder().to(session.device)
+    model = session.new_autoencoder().to(session.device)
     batches = 1 if session.options.toy else 12
     run = AutoencoderRun(model, clips, sizes.autoencoder_latents, session.group, clock, batches)
+    _keep_autoencoder(session, "autoencoder", run)
+
+
+def decoder(session: Session) -> None:
+    """The decoder alone, on the looks as they are now: the latents, and with them the transformer, stay."""
+    sizes, clock = session.sizes, session.clock("decoder")
+    clips = session.clips(sizes.autoencoder_batch, sizes.build_ahead)
+    model = copy.deepcopy(session.autoencoder).requires_grad_(True)
+    batches = 1 if session.options.toy else 12
+    run = AutoencoderRun(
+        model, clips, sizes.autoencoder_latents, session.group, clock, batches, True, DECODER_RATE
+    )
+    _keep_autoencoder(session, "decoder", run)
+
+
+def _keep_autoencoder(session: Session, stage: str, run: AutoencoderRun) -> None:
+    """Run it, measure it, write it."""
     averaged = run.train()
-    quality = measure_quality(averaged, clips, batches)
+    quality = measure_quality(averaged, run.source, run.statistics_batches)
     session.save_autoencoder(averaged)
-    session.finish("autoencoder", clock, **{k: round(v, 3) for k, v in asdict(quality).items()})
+    session.finish(stage, run.clock, **{k: round(v, 3) for k, v in asdict(quality).items()})
 
 
 def reader(session: Session) -> None:
     """The reader of ground truth, by the first process alone: it is small, and the others have pools to fill."""
     if session.group.leads:
         alone = Group(0, 1, session.device)
-        clock = StageClock("reader", session.options.seconds("reader"), alone, session.sizes.toy_steps)
+        seconds, curve = session.options.seconds("reader"), session.folder / CURVES
+        clock = StageClock("reader", seconds, alone, session.sizes.toy_steps, curve=curve)
         network = Reader().to(session.device)
         batch = session.sizes.reader_batch
         figures = reading.train(network, session.autoencoder, batch, session.generator, clock)
@@ -91,9 +122,9 @@ def refine(session: Session) -> None:
     """Few steps over its own frames: progressive distillation, learning rate to zero."""
     check_autoencoder(session)
     trainee = Trainee(session.transformer(), session.group)
-    teacher = Teacher(session.transformer(), 3)
+    objective = StepDistillation(Teacher(session.transformer(), 3), session.generator)
     schedule = Schedule(training.to_zero, lambda progress: 0.5)
-    _train(session, "refine", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule, teacher)
+    _train(session, "refine", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule, objective)
 
 
 def hsa(session: Session) -> None:
@@ -112,8 +143,28 @@ def hsa(session: Session) -> None:
     trainee = Trainee(model, session.group)
     schedule = Schedule(lambda progress: 0.6 * training.to_zero(progress))
     clock = session.clock("hsa", 1 - WARM_UP_SHARE)
-    teacher = Teacher(dense, 1)
-    _train(session, "hsa", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule, teacher, clock, figures)
+    objective = StepDistillation(Teacher(dense, 1), session.generator)
+    _train(session, "hsa", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule, objective, clock, figures)
+
+
+def first_block(session: Session) -> None:
+    """The first block of a scene in four steps, as good as in sixteen: distilled along the model's own walk."""
+    check_autoencoder(session)
+    trainee = Trainee(session.last_transformer(), session.group)
+    teacher = Teacher(session.last_transformer(), FIRST_BLOCK_SUBSTEPS)
+    objective = FirstBlockDistillation(teacher, MEMORY_LAYOUT, session.generator)
+    _train(session, "first-block", trainee, MEMORY_LAYOUT, SWITCHES, Schedule(training.to_zero), objective)
+
+
+def adversarial(session: Session) -> None:
+    """Against a small discriminator of latents, held near to what the model was before."""
+    check_autoencoder(session)
+    trainee = Trainee(session.last_transformer(), session.group)
+    near = StepDistillation(Teacher(session.last_transformer(), 1), session.generator)
+    discriminator = session.discriminator()
+    objective = Adversary(discriminator, near, session.prompt_tokens, session.group)
+    schedule = Schedule(lambda progress: 0.5 * training.to_zero(progress))
+    _train(session, "adversarial", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule, objective)
 
 
 def check_autoencoder(session: Session) -> None:
@@ -132,7 +183,7 @@ def _train(
     layout: Layout,
     mixture: Mixture,
     schedule: Schedule,
-    teacher: Teacher | None = None,
+    objective: Objective = training.flow_loss,
     clock: StageClock | None = None,
     figures: dict[str, Any] | None = None,
 ) -> None:
@@ -146,21 +197,30 @@ def _train(
     def keep(progress: float) -> None:
         nonlocal saved
         if session.group.leads and time.monotonic() - saved > SAVE_EVERY_SECONDS:
-            session.save_transformer(trainee.average)
+            _save(session, trainee, objective)
             session.interim(stage, progress, own_clock, look(session, stage, trainee.average, source, layout))
             saved = time.monotonic()
 
     run = Run(
-        trainee, source, layout, mixture, schedule, own_clock, teacher, renew=sizes.renew, on_progress=keep
+        trainee, source, layout, mixture, schedule, own_clock, objective, renew=sizes.renew, on_progress=keep
     )
     run.train()
-    session.save_transformer(trainee.average)
+    _save(session, trainee, objective)
     figures = dict(figures or {})
+    if isinstance(objective, Adversary):
+        figures["told_apart"] = round(objective.told_apart, 4)
     if session.group.leads:
         figures |= look(session, stage, trainee.average, source, layout)
         if isinstance(trainee.average, HybridTransformer):
             figures["density"] = density(trainee.average, source)
     session.finish(stage, own_clock, **figures)
+
+
+def _save(session: Session, trainee: Trainee, objective: Objective) -> None:
+    """The averaged weights, and what an interrupted run needs beside them."""
+    session.save_transformer(trainee.average)
+    if isinstance(objective, Adversary):
+        session.save_discriminator(objective.discriminator)
 
 
 def look(
@@ -203,9 +263,12 @@ def density(model: HybridTransformer, source: Source) -> list[float]:
 STAGE_FUNCTIONS: dict[str, Callable[[Session], None]] = {
     "text-pack": text_pack,
     "autoencoder": autoencoder,
+    "decoder": decoder,
     "reader": reader,
     "transformer": transformer,
     "memory": memory,
     "refine": refine,
     "hsa": hsa,
+    "first-block": first_block,
+    "adversarial": adversarial,
 }

@@ -233,6 +233,22 @@ def step_loss(
     return block_loss(predicted - wanted, example.noisy)
 
 
+Objective = Callable[[SequenceTransformer, Example], Tensor]
+"""The loss of a batch, for the model that learns."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepDistillation:
+    """`step_loss` against a teacher."""
+
+    teacher: Teacher
+    generator: torch.Generator
+
+    def __call__(self, student: SequenceTransformer, example: Example) -> Tensor:
+        """The loss of a batch."""
+        return step_loss(student, self.teacher, example, self.generator)
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """How a stage goes: learning rate as a function of progress, share of steps over own context."""
@@ -266,7 +282,7 @@ class Run:
     mixture: Mixture
     schedule: Schedule
     clock: StageClock
-    teacher: Teacher | None = None
+    objective: Objective = flow_loss
     renew_every: int = 40
     renew: int = 64
     on_progress: Callable[[float], None] = lambda progress: None
@@ -293,11 +309,7 @@ class Run:
             self._report(losses)
 
     def _descend(self, example: Example, rate: float) -> Tensor:
-        model = self.trainee.model
-        if self.teacher is None:
-            loss = flow_loss(model, example)
-        else:
-            loss = step_loss(model, self.teacher, example, self.source.generator)
+        loss = self.objective(self.trainee.model, example)
         self.trainee.step(loss, rate)
         return loss.detach()
 
@@ -314,7 +326,7 @@ class Run:
     def _report(self, losses: list[Tensor]) -> None:
         loss = float(torch.stack(losses).mean())
         self.clock.report(loss)
-        if self.teacher is None and self.clock.step > 200 and loss < TOO_GOOD:
+        if self.objective is flow_loss and self.clock.step > 200 and loss < TOO_GOOD:
             raise RuntimeError(f"a loss of {loss:.5f} is too good to be true: the latents must be broken")
 
     def _chance(self, share: float) -> bool:
