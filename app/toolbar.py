@@ -34,6 +34,7 @@ DENSITIES: tuple[tuple[str, float | None], ...] = (
     ("50 %", 0.50),
     ("100 %", 1.0),
 )
+STEPS = ("1", "2", "3", "4", "6", "8")
 _HELP = {
     QT_TRANSLATE_NOOP("SettingsBar", "Preset"): QT_TRANSLATE_NOOP(
         "SettingsBar", "playground: our rules; authors: the published code, number for number"
@@ -46,6 +47,9 @@ _HELP = {
     ),
     QT_TRANSLATE_NOOP("SettingsBar", "Density"): QT_TRANSLATE_NOOP(
         "SettingsBar", "Share of key blocks that are read; auto lets every head choose by its Gini"
+    ),
+    QT_TRANSLATE_NOOP("SettingsBar", "Steps"): QT_TRANSLATE_NOOP(
+        "SettingsBar", "Denoising steps a block: fewer are quicker, 4 are what the model was trained for"
     ),
     QT_TRANSLATE_NOOP("SettingsBar", "Seed"): QT_TRANSLATE_NOOP(
         "SettingsBar", "Another seed is another world of the same prompts"
@@ -78,6 +82,7 @@ class SettingsBar(QWidget):
         self.attention = self._combo("Attention", ATTENTION_MODES)
         self.retrieval = self._combo("Memory", RETRIEVAL_POLICIES)
         self.density = self._combo("Density", [translate("SettingsBar", text) for text, _ in DENSITIES])
+        self.steps = self._combo("Steps", STEPS)
         self.seed = QLineEdit()
         self.seed.setValidator(QRegularExpressionValidator(QRegularExpression("[0-9]{1,18}"), self.seed))
         self.seed.setFixedWidth(64)
@@ -87,7 +92,7 @@ class SettingsBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
-        fields = (self.preset, self.attention, self.retrieval, self.density, self.seed)
+        fields = (self.preset, self.attention, self.retrieval, self.density, self.steps, self.seed)
         for name, field in zip(_HELP, fields, strict=True):
             label = QLabel(translate("SettingsBar", name))
             label.setObjectName("fieldName")
@@ -97,7 +102,7 @@ class SettingsBar(QWidget):
             row.addSpacing(4)
         row.addWidget(dice)
         self.show_settings(settings)
-        for combo in (self.preset, self.attention, self.retrieval, self.density):
+        for combo in (self.preset, self.attention, self.retrieval, self.density, self.steps):
             combo.activated.connect(self._edited)
         self.seed.editingFinished.connect(self._edited)
 
@@ -113,6 +118,9 @@ class SettingsBar(QWidget):
         self.attention.setCurrentText(settings.attention)
         self.retrieval.setCurrentText(settings.retrieval)
         self._show_density(settings.density)
+        if self.steps.findText(str(settings.steps)) < 0:
+            self.steps.addItem(str(settings.steps))
+        self.steps.setCurrentText(str(settings.steps))
         self.seed.setText(str(settings.seed))
 
     def _show_density(self, density: float | None) -> None:
@@ -135,6 +143,7 @@ class SettingsBar(QWidget):
             retrieval=self.retrieval.currentText(),
             density=density,
             seed=int(self.seed.text() or 0),
+            steps=int(self.steps.currentText()),
         )
         self.seed.setText(str(settings.seed))
         if settings != self._settings:

@@ -19,6 +19,7 @@ RETRIEVAL_POLICIES: tuple[str, ...] = get_args(RetrievalPolicy)
 PRESETS: tuple[str, ...] = get_args(Preset)
 CODEC_NAMES: tuple[str, ...] = get_args(CodecName)
 
+MAX_STEPS = 16
 MIB = 1 << 20
 GIB = 1 << 30
 
@@ -99,6 +100,16 @@ class EngineConfig:
     graphs: bool = True
 
 
+def even_timesteps(steps: int) -> tuple[float, ...]:
+    """`steps` equal steps down the schedule of 1000, before the shift; 4 are those that models are trained for.
+
+    Raises UserError for a number that makes no sense.
+    """
+    if not 1 <= steps <= MAX_STEPS:
+        raise UserError(f"The denoising steps must be a whole number from 1 to {MAX_STEPS}, not {steps}.")
+    return tuple(1000.0 * (steps - step) / steps for step in range(steps))
+
+
 def preset_config(preset: str, seed: int = 0) -> EngineConfig:
     """The engine configuration of a preset: `playground` (ours) or `authors` (their published code)."""
     check_choice("preset", preset, PRESETS)
@@ -126,6 +137,7 @@ def with_choices(
     retrieval: str | None = None,
     density: float | None = None,
     seed: int | None = None,
+    steps: int | None = None,
 ) -> EngineConfig:
     """`config` with the live switches replaced; None keeps what is there. Raises UserError on a bad value."""
     if attention is not None:
@@ -142,6 +154,8 @@ def with_choices(
         if not 0 <= seed < 1 << 63:
             raise UserError(f"The seed must be a whole number from 0 to 2^63 - 1, not {seed}.")
         config = replace(config, seed=seed)
+    if steps is not None:
+        config = replace(config, sampler=replace(config.sampler, timesteps=even_timesteps(steps)))
     return config
 
 

@@ -48,6 +48,7 @@ class ProjectSettings:
     retrieval: str = "hkv"
     density: float | None = None
     seed: int = 0
+    steps: int = 4  # denoising steps a block
     extra: dict[str, Any] = field(default_factory=dict)
 
     def engine_config(self) -> EngineConfig:
@@ -58,6 +59,7 @@ class ProjectSettings:
             retrieval=self.retrieval,
             density=self.density,
             seed=self.seed,
+            steps=self.steps,
         )
 
 
@@ -89,6 +91,7 @@ class _SettingsFile(OpenModel):
     retrieval: str = "hkv"
     density: float | None = None
     seed: int = 0
+    steps: int = 4
 
 
 class _ProjectFile(OpenModel):
@@ -141,6 +144,7 @@ def project_to_json(project: Project) -> str:
             "retrieval": settings.retrieval,
             "density": settings.density,
             "seed": settings.seed,
+            "steps": settings.steps,
             **settings.extra,
         },
         "events": events_to_json(project.timeline, project.event_extra),
@@ -185,6 +189,7 @@ def _project(file: _ProjectFile) -> Project:
         retrieval=file.settings.retrieval,
         density=file.settings.density,
         seed=file.settings.seed,
+        steps=file.settings.steps,
         extra=file.settings.model_extra or {},
     )
     check_choice("preset", settings.preset, PRESETS)

@@ -238,3 +238,14 @@ def test_telemetry_survives_its_log() -> None:
     np.testing.assert_allclose(back.gini, record.gini, atol=1e-5)
     with pytest.raises(ValueError, match="not a telemetry record"):
         telemetry_from_json('{"block": 1}')
+
+
+def test_steps_change_between_blocks_and_telemetry_says_how_many():
+    engine = toy_engine()
+    for steps, timesteps in ((4, (1000.0, 750.0, 500.0, 250.0)), (1, (1000.0,)), (2, (1000.0, 500.0))):
+        engine.configure(with_choices(engine.config, steps=steps))
+        assert engine.config.sampler.timesteps == timesteps
+        assert engine.step("a red ball").telemetry.steps == steps
+    for steps in (0, -1, 17):
+        with pytest.raises(UserError, match="steps"):
+            with_choices(engine.config, steps=steps)

@@ -249,6 +249,8 @@ def test_settings_take_effect_at_a_block_and_refusals_go_back(window, qtbot):
     assert one.script.configs[-1].cache.retrieval == "recent"
     choose(bar.density, "10 %")
     qtbot.waitUntil(lambda: one.script.configs[-1].attention.density == 0.1, timeout=60000)
+    choose(bar.steps, "2")
+    qtbot.waitUntil(lambda: one.script.configs[-1].sampler.timesteps == (1000.0, 500.0), timeout=60000)
     bar.seed.setText("42")
     bar.seed.editingFinished.emit()
     qtbot.waitUntil(lambda: one.script.configs[-1].seed == 42, timeout=60000)

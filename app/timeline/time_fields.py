@@ -30,6 +30,7 @@ class TimeField(LineEdit):
         self.setToolTip(self.tr("{}: seconds (12.5), a clock (1:05.5) or a block (b16)").format(name))
         self.setFixedWidth(FIELD_WIDTH)
         self.setMaxLength(40)
+        self.setPlaceholderText("–")
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
 
     def show_time(self, seconds: float | None) -> None:
