@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from worldattention.app.reel import Frames, Reel
+from worldattention.app.reel import Reel
+from worldattention.app.segments import Frames
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import FPS
 from worldattention.core.pictures import enlarge, write_gif, write_pictures

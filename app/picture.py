@@ -10,7 +10,7 @@ from PySide6.QtGui import QImageWriter, QKeySequence, QShortcut
 from PySide6.QtWidgets import QDockWidget, QFileDialog
 
 from worldattention.app import window_state
-from worldattention.app.notifications import ERROR
+from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.timeline.layout import clock
 from worldattention.core.errors import UserError
 from worldattention.core.files import replacing
@@ -35,6 +35,11 @@ class Picture(QObject):
         self._leave = QShortcut(QKeySequence(Qt.Key.Key_Escape), window)
         self._leave.setEnabled(False)
         self._leave.activated.connect(lambda: self.show_full(False))
+        self._seen: tuple[int, int | None] | None = None  # epoch and writing of the frame that is shown
+        self._told: set[str] = set()
+        past = window.world.past
+        past.arrived.connect(lambda number: self.show_frame() if number == self._number else None)
+        past.lost.connect(self._lost)
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MS)
         self._timer.timeout.connect(self.refresh)
@@ -50,6 +55,41 @@ class Picture(QObject):
         self._timer.stop()
         self.show_full(False)
 
+    def show_frame(self) -> None:
+        """Shows the frame at the playhead, at once or as soon as it is read; until then the one before stays."""
+        world, number = self._window.world, self._number
+        seen = world.epoch, world.reel.writing(number)
+        if number < 0 or (seen == self._seen and self._window.viewport.image is not None):
+            return
+        frame = world.past.frame(number)
+        if frame is not None:
+            self._window.viewport.show_frame(frame)
+            self._seen = seen
+
+    @property
+    def _number(self) -> int:
+        return min(self._window.world.playback.position, self._window.world.reel.made - 1)
+
+    def _lost(self, number: int) -> None:
+        """A small picture stands for a frame that the disk does not give back."""
+        if number != self._number:
+            return
+        thumbnail = self._window.world.thumbnail(number)
+        if thumbnail is not None:
+            self._window.viewport.show_image(thumbnail)
+            self._seen = None
+        self._tell_once(
+            self.tr(
+                "A part of the past cannot be read from the disk any more: "
+                "small pictures stand for it, and the world goes on."
+            )
+        )
+
+    def _tell_once(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            self._window.notifications.tell(sentence, WARNING)
+
     def show_words(self, shown: bool) -> None:
         """Time, frame, prompt and speed over the picture."""
         self._shown = shown
@@ -59,6 +99,14 @@ class Picture(QObject):
         """Brings the words over the picture up to date."""
         self._window.viewport.show_lines(self._lines() if self._shown else ())
         self._count_down()
+        failure = self._window.world.reel.failure
+        if failure is not None:
+            self._tell_once(
+                self.tr(
+                    "The past is no longer written to the disk ({}): "
+                    "only the newest seconds can be looked at again, and the world goes on."
+                ).format(failure)
+            )
 
     def show_full(self, full: bool) -> None:
         """The picture and the prompt line on the whole screen, or the window as it was."""

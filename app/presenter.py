@@ -196,10 +196,9 @@ class Presenter(QObject):
         self._window.status.device.setText(self.tr("stopped"))
 
     def _moved(self) -> None:
-        position, made = self._world.playback.position, self._world.reel.made
+        position = self._world.playback.position
         self._model.set_playhead(position / FPS)
-        if made:
-            self._window.viewport.show_frame(self._world.reel.frame(min(position, made - 1)))
+        self._window.picture.show_frame()
         if self._world.playback.playing and not self._world.playback.past:
             self._window.timeline.view.follow()
         self._window.panels.provenance.show_at(self._model.geometry.block_at_frame(position))

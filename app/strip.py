@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 
 from worldattention.app import theme
-from worldattention.app.reel import Frames
+from worldattention.app.segments import Frames
 from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.units import format_bytes
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
-from worldattention.app.reel import Frames
+from worldattention.app.segments import Frames
 from worldattention.app.viewport import to_image
 
 HEIGHT = 68

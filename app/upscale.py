@@ -10,7 +10,7 @@ import math
 import numpy as np
 from PIL import Image
 
-from worldattention.app.reel import Frames
+from worldattention.app.segments import Frames
 
 ENLARGED_FROM = 1.5
 """Magnification from which a picture is enlarged before the screen scales it."""

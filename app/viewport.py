@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app import hud, icons, theme
-from worldattention.app.reel import Frames
+from worldattention.app.segments import Frames
 from worldattention.app.upscale import enlarge
 
 log = logging.getLogger(__name__)
@@ -115,6 +115,11 @@ class Viewport(QWidget):
         self._image = None if frame is None else to_image(frame)
         self._drawn = None
         self._fresh = self._image is not None
+        self.update()
+
+    def show_image(self, image: QImage) -> None:
+        """Shows a picture that stands for a frame."""
+        self._frame, self._drawn, self._image = None, None, image
         self.update()
 
     def show_lines(self, lines: tuple[str, ...]) -> None:

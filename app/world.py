@@ -37,6 +37,7 @@ from worldattention.app.messages import (
     Typing,
     WouldRecall,
 )
+from worldattention.app.past import Past
 from worldattention.app.playback import Playback
 from worldattention.app.reel import Reel
 from worldattention.app.thumbnails import Thumbnails
@@ -83,6 +84,7 @@ class World(QObject):
     ) -> None:
         super().__init__(parent)
         self.reel = Reel(folder)
+        self.past = Past(self.reel, self)
         self.log = TelemetryLog(folder)
         self.playback = Playback(self.reel, self)
         self.thumbnails = Thumbnails()
@@ -171,6 +173,7 @@ class World(QObject):
         self._unseen.clear()
         self.telemetry.clear()
         self.thumbnails.clear()
+        self.past.clear()
         self.blocks = 0
         self.reel.clear(self._epoch)
         self.state = "loading"
@@ -219,6 +222,7 @@ class World(QObject):
         """Ends the worker and frees the reel. False when the worker did not end in time."""
         self.playback.pause()
         ended = self._worker.close(deadline_s)
+        self.past.close()
         if ended:
             self.reel.close()
         return ended
