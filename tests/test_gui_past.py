@@ -147,3 +147,15 @@ def test_a_frame_that_cannot_be_read_is_told_as_lost(reel, qtbot, monkeypatch):
     assert told.args == [4]
     past.close()
     assert past.frame(5) is None  # closed: no thread, no fault
+
+
+def test_without_a_folder_only_memory_is_kept(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    reel = Reel(tmp_path / "file")
+    made = fill(reel, 10)
+    reel._pending.result()
+    assert reel.failure is not None
+    assert reel.first == 120 - MEMORY_FRAMES
+    assert np.array_equal(reel.frame(119), made[119])
+    assert reel.frame(3) is None
+    reel.close()

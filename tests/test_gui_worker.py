@@ -5,7 +5,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.fakes_window import FakeSession, Script, opener, picture
@@ -242,33 +241,6 @@ def test_the_bell_rings_once_for_many_messages(desk):
 def test_an_empty_timeline_still_shows_a_world(desk):
     one = desk(timeline=Timeline())
     running(one)
-
-
-def test_the_reel_keeps_every_frame_while_memory_stays_bounded(tmp_path):
-    reel = Reel(tmp_path, quota_bytes=100 * 8 * 6 * 3)
-    frames = np.arange(180, dtype=np.uint8)[:, None, None, None] * np.ones((1, 8, 6, 3), np.uint8)
-    for start in range(0, 180, 12):
-        assert reel.append(0, frames[start : start + 12])
-    assert (reel.made, reel.first) == (180, 80)
-    assert [int(reel.frame(n)[0, 0, 0]) for n in (80, 100, 131, 132, 179)] == [80, 100, 131, 132, 179]
-    assert reel.frame(79) is None
-    assert reel.frame(180) is None
-    assert reel.frame(-1) is None
-    assert list(tmp_path.iterdir()) == []  # nameless: nothing is left behind, however the program ends
-    reel.clear(1)
-    assert (reel.made, reel.frame(0)) == (0, None)
-    reel.close()
-
-
-def test_the_reel_lives_without_a_disk(tmp_path):
-    (tmp_path / "file").write_text("no folder")
-    reel = Reel(tmp_path / "file")
-    for block in range(10):
-        assert reel.append(0, picture(block, "x"))
-    assert reel.first == 120 - 48
-    assert np.array_equal(reel.frame(119), picture(9, "x")[11])
-    assert reel.frame(3) is None
-    reel.close()
 
 
 def test_a_restart_with_settings_that_the_model_refuses_is_a_failure_that_can_be_mended(desk):
