@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from worldattention.core.errors import UserError
-from worldattention.kernels.backends import Use
+from worldattention.kernels.uses import Use
 
 AttentionMode = Literal["hsa", "dense", "linear", "sparse"]
 RetrievalPolicy = Literal["hkv", "recent", "random", "mismatched", "chunk", "none"]

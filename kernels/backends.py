@@ -7,13 +7,13 @@ refused.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-Use = Literal["auto", "torch", "triton", "gluon"]
-USES: tuple[str, ...] = get_args(Use)
+from worldattention.kernels.uses import Use
+
 HEAD_DIMS = (16, 32, 64, 128)
 """Channels of a head that the attention kernels are written for."""
 BLOCKS = (16, 32, 64, 128)

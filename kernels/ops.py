@@ -11,11 +11,9 @@ from torch import Tensor
 from worldattention.kernels.backends import (
     KERNEL_OPS,
     SDPA,
-    USES,
     BackendError,
     Case,
     Choice,
-    Use,
     choose,
 )
 from worldattention.kernels.reference import codec as _codec
@@ -28,12 +26,13 @@ from worldattention.kernels.reference.linear import coarse_rows, dense_attention
 from worldattention.kernels.reference.lists import BlockLists, block_lists
 from worldattention.kernels.reference.rope import rotate
 from worldattention.kernels.reference.routing import Routing
+from worldattention.kernels.uses import Use
 
 OPS = (*KERNEL_OPS, "dense_attention", "linear_attention", "coarse_rows", "gated_sum", "rotate")
 """The public functions."""
 
 __all__ = [
-    "OPS", "USES", "BackendError", "BlockLists", "Case", "Choice", "Encoded", "PageCodec", "Routing", "Use",
+    "OPS", "BackendError", "BlockLists", "Case", "Choice", "Encoded", "PageCodec", "Routing",
     "add_linear_branch", "block_means", "choose", "coarse_rows", "dense_attention", "encode_page", "explain",
     "gated_sum", "install_page", "linear_attention", "rotate", "route", "sparse_attention",
 ]  # fmt: skip

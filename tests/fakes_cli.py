@@ -9,6 +9,7 @@ import numpy as np
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled
 from worldattention.core.geometry import Geometry
+from worldattention.core.history import BlockRecord
 from worldattention.core.telemetry import (
     BlockResult,
     BlockTelemetry,
@@ -44,7 +45,10 @@ class FakeEngine:
         self.denoise_steps = 0
         self._on_step = on_step or (lambda block: None)
 
-    def step(self, prompt: str, cancel: Callable[[], bool] | None = None) -> BlockResult:
+    def step(
+        self, prompt: str, cancel: Callable[[], bool] | None = None, replay: BlockRecord | None = None
+    ) -> BlockResult:
+        assert replay is None  # nothing is made again in these tests
         block = self.block
         self._on_step(block)
         for _ in range(STEPS):

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from worldattention.kernels import ops
-from worldattention.kernels.backends import Use
 from worldattention.kernels.reference import codec, rope
 from worldattention.kernels.reference.gate import gated_sum
 from worldattention.kernels.reference.linear import linear_attention
@@ -24,6 +23,7 @@ from worldattention.kernels.testing import (
     attention_inputs,
     random_selection,
 )
+from worldattention.kernels.uses import Use
 
 pytestmark = pytest.mark.gpu
 

@@ -18,7 +18,7 @@ from worldattention.core.evaluation.bench_block import part_times
 from worldattention.core.evaluation.timing import surroundings
 from worldattention.core.models.world import WorldModel
 from worldattention.core.telemetry import BlockTelemetry
-from worldattention.kernels import ops
+from worldattention.kernels.uses import Use
 
 SCENES = (
     "A man in a red shirt throws and catches a red ball in a village street on a bright day.",
@@ -30,7 +30,7 @@ Progress = Callable[[int, int, str], None]
 def rungs(config: EngineConfig) -> dict[str, EngineConfig]:
     """The ladder's configurations, in order. Kernels off is torch; on is the best that runs here."""
 
-    def rung(mode: str, retrieval: RetrievalPolicy, kernels: ops.Use) -> EngineConfig:
+    def rung(mode: str, retrieval: RetrievalPolicy, kernels: Use) -> EngineConfig:
         attention = replace(config.attention, mode=mode, kernels=kernels, statistics=True)  # type: ignore[arg-type]
         return replace(config, attention=attention, cache=replace(config.cache, retrieval=retrieval))
 
