@@ -30,13 +30,14 @@ def same_pictures(first, second):
     return distance.mean() < 0.1 and distance.max() <= 40
 
 
-def test_worlds_in_lockstep_are_the_worlds_alone():
+@pytest.mark.parametrize("fill", [False, True])
+def test_worlds_in_lockstep_are_the_worlds_alone(fill):
     jobs = [
         partial(story, seed=seed, policy=policy) for seed, policy in ((1, "hkv"), (2, "none"), (3, "random"))
     ]
     engine = toy_engine()
     alone = OneWorld(engine).map(jobs)
-    together = Lockstep(engine, 2)
+    together = Lockstep(engine, 2, fill)
     made = together.map(jobs)
     for one, other in zip(alone, made, strict=True):
         assert same_pictures(one, other)
@@ -97,7 +98,7 @@ def test_a_failed_pass_reaches_every_world(monkeypatch):
 def test_more_worlds_than_jobs_and_no_jobs():
     engine = toy_engine()
     together = Lockstep(engine, 3)
-    assert together.config == replace(engine.config)
+    assert together.config == replace(engine.config, graphs=False)
     assert together.map([]) == []
     assert together.map([lambda world: world.config.seed]) == [engine.config.seed]
     together.close()

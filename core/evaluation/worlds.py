@@ -108,8 +108,8 @@ class _Meeting:
     Its lock is held by the one thread that runs; a thread lets it go only while it waits for the model.
     """
 
-    def __init__(self, model: CausalWanTransformer3DModel) -> None:
-        self._model = model
+    def __init__(self, model: CausalWanTransformer3DModel, rows: int) -> None:
+        self._model, self._rows = model, rows
         self._turn = threading.Condition()
         self._running = 0
         self._waiting: list[_Pass] = []
@@ -150,8 +150,8 @@ class _Meeting:
         self.passes.append(len(passes))
         try:
             with torch.inference_mode():
-                parts = _predict_all(self._model, passes).split(1)
-            for one, part in zip(passes, parts, strict=True):
+                parts = _predict_all(self._model, passes, max(len(passes), self._rows)).split(1)
+            for one, part in zip(passes, parts, strict=False):
                 one.out = part
         except Exception as failure:
             for one in passes:
@@ -159,27 +159,30 @@ class _Meeting:
         self._turn.notify_all()
 
 
-def _predict_all(model: CausalWanTransformer3DModel, passes: list[_Pass]) -> Tensor:
-    """Velocities [N, F, C, h, w] of N worlds."""
+def _predict_all(model: CausalWanTransformer3DModel, passes: list[_Pass], rows: int) -> Tensor:
+    """Velocities [rows, F, C, h, w]; rows behind those of the passes are filled up and mean nothing."""
+    spare = rows - len(passes)
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        rows = (slice(n, n + 1) for n in range(len(passes)))
-        return torch.cat(
-            [one.attend(layer, q[row], k[row], v[row]) for one, row in zip(passes, rows, strict=True)]
-        )
+        attended = []
+        for n, one in enumerate(passes):
+            row = slice(n, n + 1)
+            attended.append(one.attend(layer, q[row], k[row], v[row]))
+        return torch.cat([*attended, torch.zeros_like(q[len(passes) :])])
 
+    filled = [*passes, *(spare * passes[-1:])]
     first = passes[0]
     if all(one.time is first.time for one in passes):
         time = first.time
     else:
         time = TimeEmbedding(
-            torch.cat([one.time.blocks for one in passes], 1), torch.cat([one.time.head for one in passes])
+            torch.cat([one.time.blocks for one in filled], 1), torch.cat([one.time.head for one in filled])
         )
     text = [
         (torch.cat([k for k, _ in layer]), torch.cat([v for _, v in layer]))
-        for layer in zip(*(one.text for one in passes), strict=True)
+        for layer in zip(*(one.text for one in filled), strict=True)
     ]
-    return model.predict(torch.cat([one.latents for one in passes]), time, text, attend)
+    return model.predict(torch.cat([one.latents for one in filled]), time, text, attend)
 
 
 class _MeetingTransformer:
@@ -199,13 +202,17 @@ class _MeetingTransformer:
 class Lockstep:
     """`count` worlds over one model that step together. Close it when done."""
 
-    def __init__(self, engine: Engine, count: int) -> None:
-        """`engine` is left as it is; its model and configuration are used."""
-        self.config = engine.config
-        self._meeting = _Meeting(engine.model.transformer)
+    def __init__(self, engine: Engine, count: int, fill: bool | None = None) -> None:
+        """`engine` is left as it is; its model and configuration are used, but for captured graphs.
+
+        `fill` keeps every batch at `count` rows, since each size is compiled anew on a GPU; None: there only.
+        """
+        self.config = replace(engine.config, graphs=False)
+        fill = engine.model.device.type == "cuda" if fill is None else fill
+        self._meeting = _Meeting(engine.model.transformer, count if fill else 0)
         transformer = _MeetingTransformer(engine.model.transformer, self._meeting)
         model = replace(engine.model, transformer=cast(CausalWanTransformer3DModel, transformer))
-        first = Engine(model, engine.config)
+        first = Engine(model, self.config)
         # Forks share the embeddings of the timesteps, so that equal ones are seen to be equal.
         self._worlds = [first, *(first.fork() for _ in range(count - 1))]
 
