@@ -181,3 +181,26 @@ def test_gradients(channels, block):
     exact = gradients(masked_attention, inputs.double())
     for mine, torchs, right in zip(got, own, exact, strict=True):
         assert_as_exact_as(mine, torchs, right, atol=2e-3 * right.abs().max().item())
+
+
+@pytest.mark.parametrize("channels", [64, 128])
+def test_fp8_queries_and_keys(channels):
+    """The error against fp64 of the rounded inputs is attention's own; that of the rounding is reported."""
+    if "gluon" not in backends():
+        pytest.fail("fp8 queries and keys are written for Hopper")
+    from worldattention.kernels.gluon.sparse import sparse_attention
+
+    inputs = inputs_on_gpu(q_tokens=700, k_tokens=4999, heads=3, channels=channels, block=128)
+    selected = selection_on_gpu(inputs, 128, 0.2)
+    scales = [448.0 / x.abs().amax().float() for x in inputs[:2]]
+    q, k = ((x.float() * scale).to(torch.float8_e4m3fn) for x, scale in zip(inputs[:2], scales, strict=True))
+    out = sparse_attention(
+        q, k, inputs.v, block_lists(selected), 128, float(channels**-0.5 / (scales[0] * scales[1]))
+    )
+    rounded = AttentionInputs(
+        *((x.float() / scale).bfloat16() for x, scale in zip((q, k), scales, strict=True)), inputs.v
+    )
+    own = masked_attention(*rounded, selected, 128)
+    assert_as_exact_as(out, own, exact_heads(rounded, selected, 128), atol=4e-3)
+    loss = (out.float() - exact_heads(inputs, selected, 128)).norm() / out.float().norm()
+    print(f"fp8 queries and keys, heads of {channels}: relative error {loss:.2e}")
