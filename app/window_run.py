@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from worldattention.app import icons
 from worldattention.app.appearance import Appearance, remembered, take_on
+from worldattention.app.live_config import LiveConfig
 from worldattention.app.main_window import PROGRAM, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
 from worldattention.app.notifications import ERROR
@@ -27,7 +28,7 @@ from worldattention.app.texts import translate
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
 from worldattention.core.pocket import prompts
-from worldattention.core.project import ProjectSettings, load_project
+from worldattention.core.project import load_project
 from worldattention.core.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -119,19 +120,11 @@ def make_setup(project_path: Path | None, options: Options, remember: bool) -> S
         density=settings.density if options.density is None else options.density,
         seed=settings.seed if options.seed is None else options.seed,
     )
-
-    def configure(settings: ProjectSettings) -> EngineConfig:
-        given = {
-            name: quota
-            for name in ("dram_quota_bytes", "disk_quota_bytes")
-            if (quota := getattr(options, name)) is not None
-        }
-        return replace(store.current, **given).applied(settings.engine_config())
-
+    configs = LiveConfig(options, store)
     return Setup(
-        open_engine=_engine_opener(options, store),
+        open_engine=_engine_opener(options, store, configs),
         open_session=_open_session,
-        configure=configure,
+        configure=configs.of,
         project=replace(project, settings=chosen),
         path=project_path,
         state_file=state_file,
@@ -189,13 +182,13 @@ def _model(options: Options, store: PreferencesStore) -> str:
     return store.current.model if options.model == "pocket" else options.model
 
 
-def _engine_opener(options: Options, store: PreferencesStore) -> OpenEngine:
+def _engine_opener(options: Options, store: PreferencesStore, configs: LiveConfig) -> OpenEngine:
     def open_engine(config: EngineConfig, progress: Progress) -> EngineLike:
         progress("Loading the libraries", 0.0)
         from worldattention.core import loading  # slow: torch comes with it, so the worker does it
 
         device = store.current.device if options.device == "auto" else options.device
-        return loading.open_engine(_model(options, store), device, config, progress)
+        return loading.open_engine(_model(options, store), device, configs.fit(config, device), progress)
 
     return open_engine
 

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
+from worldattention.core.foresight import upcoming_prompt
 from worldattention.core.history import BlockRecord, History
 from worldattention.core.telemetry import BlockResult
 from worldattention.core.timeline import Timeline, check_prompt
@@ -81,8 +82,12 @@ class Session:
         replay = self._next_replay()
         if replay is not None:
             self.engine.configure(replay.config(self.engine.config))
-        result = self.engine.step(self.prompt, cancel, replay)
+        prompt = self.prompt
+        result = self.engine.step(prompt, cancel, replay)
         del self._replay[:1]
+        upcoming = upcoming_prompt(self.timeline, self.engine.geometry, self.engine.block, prompt)
+        if upcoming is not None:
+            self.engine.prefetch(self.engine.preview(upcoming))
         return result
 
     def configure(self, config: EngineConfig) -> int:

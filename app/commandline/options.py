@@ -61,7 +61,10 @@ class Options:
             density=settings.density if self.density is None else self.density,
             seed=settings.seed if self.seed is None else self.seed,
         )
-        config = merged.engine_config()
+        return self.cache_options(merged.engine_config())
+
+    def cache_options(self, config: EngineConfig) -> EngineConfig:
+        """`config` with what was asked of the memory: quotas, codec, how often and what to recall."""
         asked = {name: getattr(self, name) for name in _OF_THE_CACHE}
         asked = {name: value for name, value in asked.items() if value is not None}
         return replace(config, cache=replace(config.cache, write_through=self.write_through, **asked))
