@@ -23,6 +23,16 @@ _MORE_KEYS = (
     ("Enter", QT_TRANSLATE_NOOP("KeysDialog", "Say the prompt: the world changes at the next block")),
     ("Ctrl+Enter", QT_TRANSLATE_NOOP("KeysDialog", "Put the prompt on the timeline at the playhead")),
     ("Up, Down", QT_TRANSLATE_NOOP("KeysDialog", "Earlier and later prompts")),
+    (
+        QT_TRANSLATE_NOOP("KeysDialog", "Right, End"),
+        QT_TRANSLATE_NOOP("KeysDialog", "Take the completion; Ctrl+Space lists others"),
+    ),
+    ("PgUp, PgDown", QT_TRANSLATE_NOOP("KeysDialog", "Select an event; with Shift, more of them")),
+    ("Enter, F2", QT_TRANSLATE_NOOP("KeysDialog", "Edit the selected event's prompt")),
+    (
+        "Alt+Shift+Left, Right",
+        QT_TRANSLATE_NOOP("KeysDialog", "Move the event's end; with Ctrl for Shift, its beginning"),
+    ),
     ("Alt+Left, Alt+Right", QT_TRANSLATE_NOOP("KeysDialog", "Move the selected event by a block")),
     ("Esc", QT_TRANSLATE_NOOP("KeysDialog", "Cancel a drag, leave the prompt")),
     (

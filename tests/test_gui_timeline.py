@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from tests.timeline_hands import THREE, at, drag, open_view
+from tests.timeline_hands import THREE, at, drag, move, open_view, release
 from worldattention.app.timeline.marks import Marker
 from worldattention.core.timeline import Event, make_timeline
 
@@ -177,3 +177,22 @@ def test_markers_are_set_snapped_to_and_undone(view):
     view.model.set_playhead(20.35)
     view.model.toggle_marker()
     assert view.model.markers == ()
+
+
+def test_a_drag_that_the_world_overtakes_ends_with_a_sentence(view):
+    drag(view, at(view, 15), at(view, 20), let_go=False)
+    view.model.set_locked(13.0)  # the world has begun the event meanwhile
+    move(view, at(view, 21))
+    release(view, at(view, 21))
+    assert view.model.timeline == THREE
+    assert "made already" in view.refusals[-1]
+
+
+def test_a_drop_beside_what_was_said_meanwhile_finds_its_place(view):
+    drag(view, at(view, 35), at(view, 25), let_go=False)
+    view.model.put(19.5, "said meanwhile")
+    release(view, at(view, 25))
+    timeline = view.model.timeline
+    assert make_timeline(timeline.events) == timeline
+    assert {event.prompt for event in timeline.events} == {"one", "two", "three", "said meanwhile"}
+    assert timeline.get(3).seconds == 9
