@@ -577,6 +577,26 @@
         <translation>이전 및 다음 프롬프트</translation>
     </message>
     <message>
+        <source>Right, End</source>
+        <translation>→, End</translation>
+    </message>
+    <message>
+        <source>Take the completion; Ctrl+Space lists others</source>
+        <translation>자동 완성 적용, Ctrl+Space로 다른 후보 보기</translation>
+    </message>
+    <message>
+        <source>Select an event; with Shift, more of them</source>
+        <translation>이벤트 선택, Shift와 함께 여러 개</translation>
+    </message>
+    <message>
+        <source>Edit the selected event&apos;s prompt</source>
+        <translation>선택한 이벤트의 프롬프트 편집</translation>
+    </message>
+    <message>
+        <source>Move the event&apos;s end; with Ctrl for Shift, its beginning</source>
+        <translation>이벤트의 끝 이동, Shift 대신 Ctrl이면 시작</translation>
+    </message>
+    <message>
         <source>Move the selected event by a block</source>
         <translation>선택한 이벤트를 한 블록 이동</translation>
     </message>
@@ -872,6 +892,14 @@
 </context>
 <context>
     <name>Picture</name>
+    <message>
+        <source>A part of the past cannot be read from the disk any more: small pictures stand for it, and the world goes on.</source>
+        <translation>과거의 일부를 디스크에서 더 이상 읽을 수 없습니다. 작은 그림으로 대신하고 월드는 계속됩니다.</translation>
+    </message>
+    <message>
+        <source>The past is no longer written to the disk ({}): only the newest seconds can be looked at again, and the world goes on.</source>
+        <translation>과거를 더 이상 디스크에 쓰지 않습니다({}). 최근 몇 초만 다시 볼 수 있으며 월드는 계속됩니다.</translation>
+    </message>
     <message>
         <source>There is no picture yet: let the world begin first.</source>
         <translation>아직 화면이 없습니다. 먼저 월드를 시작하세요.</translation>
@@ -1226,6 +1254,14 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>Share of key blocks that are read; auto lets every head choose by its Gini</source>
         <translation>읽는 키 블록의 비율. 자동이면 헤드마다 지니 계수로 정합니다</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>단계</translation>
+    </message>
+    <message>
+        <source>Denoising steps a block: fewer are quicker, 4 are what the model was trained for</source>
+        <translation>블록당 노이즈 제거 단계: 적을수록 빠르며, 모델은 4단계로 학습되었습니다</translation>
     </message>
     <message>
         <source>Seed</source>
