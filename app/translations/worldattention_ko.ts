@@ -578,7 +578,7 @@
     </message>
     <message>
         <source>Right, End</source>
-        <translation>→, End</translation>
+        <translation>오른쪽 화살표, End</translation>
     </message>
     <message>
         <source>Take the completion; Ctrl+Space lists others</source>
