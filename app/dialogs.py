@@ -1,4 +1,4 @@
-"""Small dialogs: keys, about, questions. Each asks one thing in plain words."""
+"""Small dialogs: keys, questions. Each asks one thing in plain words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldattention import __version__
-from worldattention.app import icons, theme
+from worldattention.app import theme
 from worldattention.app.actions import SPECS
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 
@@ -77,21 +76,6 @@ class KeysDialog(QDialog):
         layout.setSpacing(16)
         layout.addLayout(grid)
         layout.addWidget(buttons)
-
-
-def show_about(parent: QWidget) -> None:
-    """What this is."""
-    box = QMessageBox(parent)
-    box.setWindowTitle(translate("About", "About"))
-    box.setIconPixmap(icons.app_icon().pixmap(64, 64))
-    box.setText(f"<b>WorldAttention Playground {__version__}</b>")
-    box.setInformativeText(
-        translate(
-            "About",
-            "A video world that remembers: type prompts, drag events, and watch a video model read its own past.",
-        )
-    )
-    box.exec()
 
 
 def ask_save(parent: QWidget, name: str) -> str:

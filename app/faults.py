@@ -1,18 +1,73 @@
-"""What a failure means for people: what happened, and what to do. No Qt in here."""
+"""What a failure means for people: what happened, and what to do. No widgets in here."""
 
 from __future__ import annotations
 
+import errno
+import re
+
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.errors import UserError
+from worldattention.core.units import format_bytes
+
+_ASKED = re.compile(r"tried to allocate ([\d.]+) ?(bytes|[KMGT]?i?B)\b", re.IGNORECASE)
+_UNITS = {"bytes": 0, "b": 0, "kib": 1, "mib": 2, "gib": 3, "tib": 4}
+_LOST = ("cuda error", "device lost", "no longer available", "has fallen off the bus", "launch failure")
+
+DEVICE_FULL = QT_TRANSLATE_NOOP(
+    "Faults",
+    "The device's memory (L1) ran out{}: lower its quota in the settings or choose sparser attention, then "
+    "restart the world.",
+)
+MEMORY_FULL = QT_TRANSLATE_NOOP(
+    "Faults",
+    "The machine's memory ran out{}: close other programs, lower the main memory's quota (L2) in the settings, "
+    "or choose sparser attention, then restart the world.",
+)
+WANTED = QT_TRANSLATE_NOOP("Faults", " when {} more were needed")
+DISK_FULL = QT_TRANSLATE_NOOP(
+    "Faults",
+    "The disk is full: free some space, or choose another cache folder in the settings, then restart the world.",
+)
+LOST = QT_TRANSLATE_NOOP(
+    "Faults",
+    "The device stopped answering ({}): restart the world; if that fails, restart the program, or choose cpu as "
+    "the device in the settings.",
+)
+FAULT = QT_TRANSLATE_NOOP(
+    "Faults", "The world was stopped by a fault of the program ({}): restart it to go on."
+)
 
 
 def explain(error: Exception) -> str:
     """One sentence for a failure of any kind."""
     if isinstance(error, UserError):
         return str(error)
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return (
-            "The machine's memory ran out: close other programs or choose sparser attention, "
-            "then restart the world."
-        )
-    cause = f"{type(error).__name__}: {error}".splitlines()[0][:160]
-    return f"The world was stopped by a fault of the program ({cause}): restart it to go on."
+    text = str(error)
+    kind = type(error).__name__
+    cause = f"{kind}: {text}".splitlines()[0][:160]
+    if kind == "OutOfMemoryError":
+        return _words(DEVICE_FULL).format(_wanted(text))
+    if isinstance(error, MemoryError) or "can't allocate memory" in text:
+        return _words(MEMORY_FULL).format(_wanted(text))
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return _words(DISK_FULL)
+    if kind == "AcceleratorError" or (isinstance(error, RuntimeError) and _names_lost_device(text)):
+        return _words(LOST).format(cause)
+    return _words(FAULT).format(cause)
+
+
+def _wanted(text: str) -> str:
+    """How much was asked for, in the allocator's own figures."""
+    match = _ASKED.search(text)
+    if match is None:
+        return ""
+    amount = float(match[1]) * 1024 ** _UNITS.get(match[2].lower(), 0)
+    return _words(WANTED).format(format_bytes(round(amount)))
+
+
+def _names_lost_device(text: str) -> bool:
+    return any(sign in text.lower() for sign in _LOST)
+
+
+def _words(text: str) -> str:
+    return translate("Faults", text)

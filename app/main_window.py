@@ -11,8 +11,10 @@ from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKe
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from worldattention.app import dialogs, icons, window_state
+from worldattention.app.about import AboutDialog
 from worldattention.app.actions import RECENT, SAMPLES, SPECS, fill_menus, make_actions
 from worldattention.app.exporting import ExportFlow
+from worldattention.app.failure import FailureFlow
 from worldattention.app.library import Library
 from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
@@ -129,6 +131,7 @@ class MainWindow(QMainWindow):
         self.settings = SettingsFlow(self, store, state_file, self._setup.cache_folder or default_cache())
         self.export_flow = ExportFlow(self)
         self.recording_flow = RecordingFlow(self)
+        self.failure = FailureFlow(self)
         self.picture = Picture(self)
         self._set_edit_actions()
 
@@ -175,7 +178,7 @@ class MainWindow(QMainWindow):
             "fullscreen": lambda: self.picture.show_full(self._is_on("fullscreen")),
             "reset_layout": self._reset_layout,
             "keys": lambda: dialogs.KeysDialog(self).open(),
-            "about": lambda: dialogs.show_about(self),
+            "about": lambda: AboutDialog(self).open(),
         }
 
     def _connect(self) -> None:
