@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app.panels.dock import flat_button
+from worldattention.app.sentences import spoken
 from worldattention.app.texts import plain_label
 
 INFO, WARNING, ERROR = "info", "warning", "error"
@@ -46,7 +47,7 @@ class Notifications(QObject):
     ) -> None:
         """Shows a sentence; with `action` also a button that does `act`. The same sentence is shown once."""
         log.log(logging.INFO if level == INFO else logging.WARNING, "%s", text)
-        notice = Notice(level, text)
+        notice = Notice(level, spoken(text))
         self.history.append(notice)
         self.added.emit(notice)
         for toast in [toast for toast in self._toasts if toast.notice == notice]:

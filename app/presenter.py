@@ -12,6 +12,7 @@ from worldattention.app.messages import Acknowledged, Begun, Failed, Ready, Woul
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.prompt_box import PromptLanguage
 from worldattention.app.recalls import arcs_of, foreseen_of, memories_of
+from worldattention.app.sentences import spoken
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.layout import clock
 from worldattention.app.viewport import Overlay
@@ -70,6 +71,7 @@ class Presenter(QObject):
 
     def show_loading(self, stage: str, fraction: float) -> None:
         """How far loading is."""
+        stage = spoken(stage)
         words = f"{stage[:1].upper()}{stage[1:]}"
         self._window.viewport.show_overlay(Overlay(self.tr("Waking the world"), words, fraction))
 
@@ -190,7 +192,7 @@ class Presenter(QObject):
 
     def _failed(self, message: Failed) -> None:
         overlay = Overlay(
-            self.tr("The world stands still"), message.sentence, None, self.tr("Restart the world")
+            self.tr("The world stands still"), spoken(message.sentence), None, self.tr("Restart the world")
         )
         self._window.viewport.show_overlay(overlay)
         self._window.status.device.setText(self.tr("stopped"))

@@ -12,6 +12,7 @@ from worldattention.app import icons, theme
 from worldattention.app.chips import ChipRow, chips_of
 from worldattention.app.memory_strip import CELL_HEIGHT, Memory, MemoryStrip
 from worldattention.app.prompt_edit import PromptEdit
+from worldattention.app.sentences import spoken
 from worldattention.app.texts import ElidedLabel
 from worldattention.core.errors import UserError
 from worldattention.core.pocket.prompts import Understood
@@ -199,7 +200,7 @@ class PromptBox(QWidget):
             self.edit.style().unpolish(self.edit)
             self.edit.style().polish(self.edit)
         if refused:
-            self._show_answer(sentence, "danger")
+            self._show_answer(spoken(sentence), "danger")
 
     def _show_answer(self, text: str, tone: str) -> None:
         self._answer.show_text(text)

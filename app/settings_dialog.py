@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from worldattention.app.appearance import LANGUAGE_NAMES, LANGUAGES, Appearance
 from worldattention.app.preferences import DEVICES, Preferences, check_cache_folder, check_quota
+from worldattention.app.sentences import spoken
 from worldattention.app.texts import plain_label
 from worldattention.app.theme import THEMES, set_tone
 from worldattention.app.toolbar import ChoiceBox
@@ -212,7 +213,7 @@ class SettingsDialog(QDialog):
         except (UserError, ValueError) as error:
             text, problem = str(error), True
             self._problems.add(field)
-        self._hints[field].setText(text)
+        self._hints[field].setText(spoken(text))
         set_tone(self._hints[field], "danger" if problem else "muted")
 
     def _chosen(self) -> Choice:

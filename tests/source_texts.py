@@ -118,3 +118,25 @@ def marked_texts(path: Path) -> set[tuple[str, str]]:
 
     visit(ast.parse(path.read_text(encoding="utf-8")), "")
     return found
+
+
+def templates(path: Path) -> set[str]:
+    """Every text of a file, with `{}` for what an f-string puts in."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            found.update(literals(node))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return found
+
+
+def refusals(path: Path) -> set[str]:
+    """The sentences with which a file refuses something, with `{}` for what varies."""
+    return {
+        text
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and called(node) == "UserError"
+        for argument in node.args[:1]
+        for text in literals(argument)
+    }

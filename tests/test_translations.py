@@ -81,9 +81,8 @@ def test_a_translation_takes_the_same_values_as_its_source() -> None:
     """A field that a translation forgets or invents would lose a number, or fail."""
 
     def fields(text: str) -> Counter[tuple[str | None, str | None]]:
-        return Counter(
-            (name, form) for _, name, form, _ in string.Formatter().parse(text) if name is not None
-        )
+        parsed = [(name, form) for _, name, form, _ in string.Formatter().parse(text) if name is not None]
+        return Counter((name or str(number), form) for number, (name, form) in enumerate(parsed))
 
     for context, source, translation in messages():
         if translation is not None and translation.text and translation.get("type") is None:

@@ -2,14 +2,22 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="ko">
 <context>
-    <name>About</name>
+    <name>AboutDialog</name>
     <message>
         <source>About</source>
         <translation>정보</translation>
     </message>
     <message>
-        <source>A video world that remembers: type prompts, drag events, and watch a video model read its own past.</source>
-        <translation>기억하는 비디오 월드: 프롬프트를 입력하고 이벤트를 끌며, 비디오 모델이 자신의 과거를 읽는 모습을 지켜보세요.</translation>
+        <source>A video world that remembers: type prompts, drag events, and watch a model read its own past.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Parts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Licence</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -560,6 +568,48 @@
     <message>
         <source>Exported {0:.1f} s to {1}.</source>
         <translation>{0:.1f}초를 {1}에 내보냈습니다.</translation>
+    </message>
+</context>
+<context>
+    <name>FailureFlow</name>
+    <message>
+        <source>A report of this is ready. It holds no prompts and no names of your folders.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy report</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The report is on the clipboard.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>Faults</name>
+    <message>
+        <source>The device&apos;s memory (L1) ran out{}: lower its quota in the settings or choose sparser attention, then restart the world.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The machine&apos;s memory ran out{}: close other programs, lower the main memory&apos;s quota (L2) in the settings, or choose sparser attention, then restart the world.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source> when {} more were needed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The disk is full: free some space, or choose another cache folder in the settings, then restart the world.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The device stopped answering ({}): restart the world; if that fails, restart the program, or choose cpu as the device in the settings.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The world was stopped by a fault of the program ({}): restart it to go on.</source>
+        <translation type="unfinished">프로그램 오류로 월드가 멈췄습니다({}). 계속하려면 다시 시작하세요.</translation>
     </message>
 </context>
 <context>
@@ -1215,6 +1265,465 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>Table</source>
         <translation>표</translation>
+    </message>
+</context>
+<context>
+    <name>Sentences</name>
+    <message>
+        <source>The world stands still: restart it, then say what it shall show.</source>
+        <translation>월드가 멈춰 있습니다. 다시 시작한 뒤 보고 싶은 장면을 말하세요.</translation>
+    </message>
+    <message>
+        <source>The world stands still: restart it first.</source>
+        <translation>월드가 멈춰 있습니다. 먼저 다시 시작하세요.</translation>
+    </message>
+    <message>
+        <source>The world is not running: restart it, then export again.</source>
+        <translation>월드가 실행 중이 아닙니다. 다시 시작한 뒤 다시 내보내세요.</translation>
+    </message>
+    <message>
+        <source>There is nothing to export yet: play the world first.</source>
+        <translation>아직 내보낼 것이 없습니다. 먼저 월드를 재생하세요.</translation>
+    </message>
+    <message>
+        <source>The first frames are no longer kept: save the project and use `worldattention render`.</source>
+        <translation>처음 프레임이 더는 보관되어 있지 않습니다. 프로젝트를 저장하고 `worldattention render`를 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The world is not there yet: wait until it is, then record.</source>
+        <translation>월드가 아직 준비되지 않았습니다. 준비될 때까지 기다린 뒤 녹화하세요.</translation>
+    </message>
+    <message>
+        <source>The world was restarted before this could take effect.</source>
+        <translation>적용되기 전에 월드가 다시 시작되었습니다.</translation>
+    </message>
+    <message>
+        <source>The machine&apos;s memory ran out: close other programs or choose sparser attention, then restart the world.</source>
+        <translation>컴퓨터의 메모리가 부족합니다. 다른 프로그램을 닫거나 더 희소한 어텐션을 고른 뒤 월드를 다시 시작하세요.</translation>
+    </message>
+    <message>
+        <source>The world was stopped by a fault of the program ({}): restart it to go on.</source>
+        <translation>프로그램 오류로 월드가 멈췄습니다({}). 계속하려면 다시 시작하세요.</translation>
+    </message>
+    <message>
+        <source>{} What was recorded until then is kept as &apos;{}&apos;.</source>
+        <translation>{} 그때까지 녹화한 것은 ‘{}’에 보관되어 있습니다.</translation>
+    </message>
+    <message>
+        <source>This machine has {} {}: give less than that.</source>
+        <translation>이 컴퓨터에는 {1} {0}이(가) 있습니다. 그보다 작게 정하세요.</translation>
+    </message>
+    <message>
+        <source>Chosen by the program; this machine has {} {}.</source>
+        <translation>프로그램이 정합니다. 이 컴퓨터: {1} {0}.</translation>
+    </message>
+    <message>
+        <source>of memory</source>
+        <translation>메모리</translation>
+    </message>
+    <message>
+        <source>free there</source>
+        <translation>남은 공간</translation>
+    </message>
+    <message>
+        <source>{} are free there.</source>
+        <translation>{}의 여유 공간이 있습니다.</translation>
+    </message>
+    <message>
+        <source>Give the whole path of the folder, from / on.</source>
+        <translation>폴더의 전체 경로를 /부터 쓰세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is a file, not a folder: choose another.</source>
+        <translation>‘{}’은(는) 폴더가 아니라 파일입니다. 다른 것을 고르세요.</translation>
+    </message>
+    <message>
+        <source>Nothing can be written to &apos;{}&apos;: choose another folder.</source>
+        <translation>‘{}’에 쓸 수 없습니다. 다른 폴더를 고르세요.</translation>
+    </message>
+    <message>
+        <source>The settings hold until the end: they cannot be kept, as {}.</source>
+        <translation>설정이 끝낼 때까지만 유지됩니다. 저장할 수 없는 까닭: {}.</translation>
+    </message>
+    <message>
+        <source>The settings could not be read, so the program&apos;s own are used.</source>
+        <translation>설정을 읽을 수 없어 기본 설정을 씁니다.</translation>
+    </message>
+    <message>
+        <source>The settings could not be read, so the program&apos;s own are used; the file is kept as &apos;{}&apos;.</source>
+        <translation>설정을 읽을 수 없어 기본 설정을 씁니다. 그 파일은 ‘{}’(으)로 보관했습니다.</translation>
+    </message>
+    <message>
+        <source>The pocket world comes with the program.</source>
+        <translation>포켓 월드는 프로그램에 들어 있습니다.</translation>
+    </message>
+    <message>
+        <source>Type pocket, or choose the folder of a model.</source>
+        <translation>pocket이라고 쓰거나 모델 폴더를 고르세요.</translation>
+    </message>
+    <message>
+        <source>There is no folder &apos;{}&apos;: choose one, or type pocket.</source>
+        <translation>‘{}’ 폴더가 없습니다. 폴더를 고르거나 pocket이라고 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The folder has no sub-folder {}/: choose the folder of a whole model.</source>
+        <translation>폴더에 {}/ 하위 폴더가 없습니다. 모델 전체가 든 폴더를 고르세요.</translation>
+    </message>
+    <message>
+        <source>{}/ has no config.json: download it again.</source>
+        <translation>{}/에 config.json이 없습니다. 다시 내려받으세요.</translation>
+    </message>
+    <message>
+        <source>{}/config.json is broken: download it again.</source>
+        <translation>{}/config.json이 깨졌습니다. 다시 내려받으세요.</translation>
+    </message>
+    <message>
+        <source>{}/ has no .safetensors weights: download them, or run `convert` first.</source>
+        <translation>{}/에 .safetensors 가중치가 없습니다. 내려받거나 먼저 `convert`를 실행하세요.</translation>
+    </message>
+    <message>
+        <source>{} is a Git LFS pointer, not the weights: run `git lfs pull`.</source>
+        <translation>{}은(는) 가중치가 아니라 Git LFS 포인터입니다. `git lfs pull`을 실행하세요.</translation>
+    </message>
+    <message>
+        <source>{} is cut off or no weights file: download it again.</source>
+        <translation>{}이(가) 잘렸거나 가중치 파일이 아닙니다. 다시 내려받으세요.</translation>
+    </message>
+    <message>
+        <source>{} is cut off ({}): download it again.</source>
+        <translation>{}이(가) 잘렸습니다({}). 다시 내려받으세요.</translation>
+    </message>
+    <message>
+        <source>{} has a broken header: download it again.</source>
+        <translation>{}의 머리글이 깨졌습니다. 다시 내려받으세요.</translation>
+    </message>
+    <message>
+        <source>The folder cannot be read, as {}: choose another.</source>
+        <translation>폴더를 읽을 수 없습니다({}). 다른 폴더를 고르세요.</translation>
+    </message>
+    <message>
+        <source>There is no model folder &apos;{}&apos;: give &apos;pocket&apos; or the path of a folder.</source>
+        <translation>‘{}’ 모델 폴더가 없습니다. ‘pocket’이나 폴더의 경로를 주세요.</translation>
+    </message>
+    <message>
+        <source>The folder &apos;{}&apos; holds no transformer/ sub-folder: give a model folder.</source>
+        <translation>‘{}’ 폴더에 transformer/ 하위 폴더가 없습니다. 모델 폴더를 주세요.</translation>
+    </message>
+    <message>
+        <source>The device &apos;{}&apos; is not supported: choose auto, cpu, cuda or cuda:N.</source>
+        <translation>‘{}’ 장치는 지원하지 않습니다. auto, cpu, cuda, cuda:N 중에서 고르세요.</translation>
+    </message>
+    <message>
+        <source>The device &apos;{}&apos; cannot be used ({}): choose --device cpu.</source>
+        <translation>‘{}’ 장치를 쓸 수 없습니다({}). cpu를 고르세요.</translation>
+    </message>
+    <message>
+        <source>There is no device &apos;{}&apos;: this machine has {} CUDA devices.</source>
+        <translation>‘{}’ 장치가 없습니다. 이 컴퓨터의 CUDA 장치는 {}개입니다.</translation>
+    </message>
+    <message>
+        <source>Unknown device &apos;{}&apos;: choose auto, cpu, cuda or cuda:N.</source>
+        <translation>‘{}’은(는) 모르는 장치입니다. auto, cpu, cuda, cuda:N 중에서 고르세요.</translation>
+    </message>
+    <message>
+        <source>This model has no HSA parameters, so attention &apos;{}&apos; cannot run: choose sparse or dense, or calibrate the model first.</source>
+        <translation>이 모델에는 HSA 매개변수가 없어 ‘{}’ 어텐션을 쓸 수 없습니다. sparse나 dense를 고르거나 먼저 모델을 보정하세요.</translation>
+    </message>
+    <message>
+        <source>The model &apos;{}&apos; has no HSA parameters, so attention &apos;{}&apos; cannot run: choose --attention dense or sparse.</source>
+        <translation>‘{}’ 모델에는 HSA 매개변수가 없어 ‘{}’ 어텐션을 쓸 수 없습니다. dense나 sparse를 고르세요.</translation>
+    </message>
+    <message>
+        <source>The density must lie above 0 and at most at 1, not {}.</source>
+        <translation>밀도는 0보다 크고 1 이하여야 하며 {}일 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>The seed must be a whole number from 0 to 2^63 - 1, not {}.</source>
+        <translation>시드는 0부터 2^63 - 1까지의 정수여야 하며 {}일 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>The preset and the quotas shape the memory: restart the world to change them.</source>
+        <translation>프리셋과 할당량은 메모리의 모양을 정합니다. 바꾸려면 월드를 다시 시작하세요.</translation>
+    </message>
+    <message>
+        <source>The latents of this world cannot be read any more: restart it.</source>
+        <translation>이 월드의 잠재 변수를 더는 읽을 수 없습니다. 다시 시작하세요.</translation>
+    </message>
+    <message>
+        <source>Block {} is not made yet: choose one up to {}.</source>
+        <translation>블록 {}은(는) 아직 생성되지 않았습니다. {} 이하에서 고르세요.</translation>
+    </message>
+    <message>
+        <source>Block {} is not made yet: branch from one of the {} before.</source>
+        <translation>블록 {}은(는) 아직 생성되지 않았습니다. 앞의 {}개 블록 가운데 하나에서 갈라지세요.</translation>
+    </message>
+    <message>
+        <source>There is no branch &apos;{}&apos;: choose one of {}.</source>
+        <translation>‘{}’ 갈래가 없습니다. {} 중에서 고르세요.</translation>
+    </message>
+    <message>
+        <source>The branch has no name: type one.</source>
+        <translation>갈래에 이름이 없습니다. 이름을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The branch&apos;s name is too long: use at most {} characters.</source>
+        <translation>갈래 이름이 너무 깁니다. {}자 이하로 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The branch&apos;s name holds a character that cannot be shown: remove it.</source>
+        <translation>갈래 이름에 표시할 수 없는 글자가 있습니다. 지우세요.</translation>
+    </message>
+    <message>
+        <source>There is a branch &apos;{}&apos; already: choose another name.</source>
+        <translation>‘{}’ 갈래가 이미 있습니다. 다른 이름을 고르세요.</translation>
+    </message>
+    <message>
+        <source>The branch &apos;{}&apos; is in use: switch to another one before deleting it.</source>
+        <translation>‘{}’ 갈래는 사용 중입니다. 다른 갈래로 옮긴 뒤 삭제하세요.</translation>
+    </message>
+    <message>
+        <source>Other branches leave &apos;{}&apos;: delete those first.</source>
+        <translation>‘{}’에서 갈라진 갈래가 있습니다. 그것부터 삭제하세요.</translation>
+    </message>
+    <message>
+        <source>There is no folder &apos;{}&apos; for {}: make it first, or name another.</source>
+        <translation>{1}을(를) 담을 ‘{0}’ 폴더가 없습니다. 먼저 만들거나 다른 폴더를 쓰세요.</translation>
+    </message>
+    <message>
+        <source>{} cannot be written to &apos;{}&apos;: it is a folder, so name a file.</source>
+        <translation>{}을(를) ‘{}’에 쓸 수 없습니다. 폴더이므로 파일 이름을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>{} cannot be written to &apos;{}&apos;: it is no ordinary file.</source>
+        <translation>{}을(를) ‘{}’에 쓸 수 없습니다. 보통 파일이 아닙니다.</translation>
+    </message>
+    <message>
+        <source>{} cannot be written to &apos;{}&apos;: the file there is read-only.</source>
+        <translation>{}을(를) ‘{}’에 쓸 수 없습니다. 그 파일은 읽기 전용입니다.</translation>
+    </message>
+    <message>
+        <source>{} cannot be written to &apos;{}&apos;: {}.</source>
+        <translation>{}을(를) ‘{}’에 쓸 수 없습니다: {}.</translation>
+    </message>
+    <message>
+        <source>{} could not be written to &apos;{}&apos;: {}.</source>
+        <translation>{}을(를) ‘{}’에 쓰지 못했습니다: {}.</translation>
+    </message>
+    <message>
+        <source>The project &apos;{}&apos; cannot be opened: {}</source>
+        <translation>프로젝트 ‘{}’을(를) 열 수 없습니다. {}</translation>
+    </message>
+    <message>
+        <source>It is no WorldAttention project: choose a .world file.</source>
+        <translation>WorldAttention 프로젝트가 아닙니다. .world 파일을 고르세요.</translation>
+    </message>
+    <message>
+        <source>It was made by a later version (format {}): update WorldAttention.</source>
+        <translation>더 새로운 버전(형식 {})에서 만들었습니다. WorldAttention을 업데이트하세요.</translation>
+    </message>
+    <message>
+        <source>It is a folder: choose a .world file.</source>
+        <translation>폴더입니다. .world 파일을 고르세요.</translation>
+    </message>
+    <message>
+        <source>It is no ordinary file: choose a .world file.</source>
+        <translation>보통 파일이 아닙니다. .world 파일을 고르세요.</translation>
+    </message>
+    <message>
+        <source>It is no UTF-8 text: choose a .world file.</source>
+        <translation>UTF-8 텍스트가 아닙니다. .world 파일을 고르세요.</translation>
+    </message>
+    <message>
+        <source>It has {} bytes, and a project at most {}: take another.</source>
+        <translation>크기가 {}바이트이고 프로젝트는 최대 {}바이트입니다. 다른 파일을 고르세요.</translation>
+    </message>
+    <message>
+        <source>There is no such file: check its name.</source>
+        <translation>그런 파일이 없습니다. 이름을 확인하세요.</translation>
+    </message>
+    <message>
+        <source>It cannot be read, as {}.</source>
+        <translation>읽을 수 없습니다: {}.</translation>
+    </message>
+    <message>
+        <source>It is broken at line {}, column {}: {}.</source>
+        <translation>{}행 {}열에서 깨졌습니다: {}.</translation>
+    </message>
+    <message>
+        <source>The project holds a value that no file can: correct it before saving.</source>
+        <translation>프로젝트에 파일에 담을 수 없는 값이 있습니다. 저장하기 전에 고치세요.</translation>
+    </message>
+    <message>
+        <source>The telemetry &apos;{}&apos; holds no block: open another recording.</source>
+        <translation>텔레메트리 ‘{}’에 블록이 없습니다. 다른 녹화를 여세요.</translation>
+    </message>
+    <message>
+        <source>The video &apos;{}&apos; cannot be played: open another recording.</source>
+        <translation>비디오 ‘{}’을(를) 재생할 수 없습니다. 다른 녹화를 여세요.</translation>
+    </message>
+    <message>
+        <source>There is no video &apos;{}&apos;: a recorded session is a video with its telemetry beside it.</source>
+        <translation>비디오 ‘{}’이(가) 없습니다. 녹화한 세션은 비디오와 그 옆의 텔레메트리로 이루어집니다.</translation>
+    </message>
+    <message>
+        <source>There is no telemetry &apos;{}&apos; beside the video: put it there, or open another one.</source>
+        <translation>비디오 옆에 텔레메트리 ‘{}’이(가) 없습니다. 그곳에 두거나 다른 것을 여세요.</translation>
+    </message>
+    <message>
+        <source>The telemetry &apos;{}&apos; cannot be read: {}.</source>
+        <translation>텔레메트리 ‘{}’을(를) 읽을 수 없습니다: {}.</translation>
+    </message>
+    <message>
+        <source>The telemetry &apos;{}&apos; is broken at line {}: open another recording.</source>
+        <translation>텔레메트리 ‘{}’이(가) {}행에서 깨졌습니다. 다른 녹화를 여세요.</translation>
+    </message>
+    <message>
+        <source>The recording has ended: go back to an earlier moment.</source>
+        <translation>녹화가 끝났습니다. 앞의 순간으로 돌아가세요.</translation>
+    </message>
+    <message>
+        <source>The video cannot be played any more: open another recording.</source>
+        <translation>비디오를 더는 재생할 수 없습니다. 다른 녹화를 여세요.</translation>
+    </message>
+    <message>
+        <source>There is no ffmpeg to write the video with: run `pip install imageio-ffmpeg`, or set IMAGEIO_FFMPEG_EXE to its path.</source>
+        <translation>비디오를 쓸 ffmpeg이 없습니다. `pip install imageio-ffmpeg`을 실행하거나 IMAGEIO_FFMPEG_EXE에 경로를 지정하세요.</translation>
+    </message>
+    <message>
+        <source>The video cannot be written to &apos;{}&apos;: end its name with {}.</source>
+        <translation>비디오를 ‘{}’에 쓸 수 없습니다. 이름을 {}(으)로 끝내세요.</translation>
+    </message>
+    <message>
+        <source>The video could not be written: ffmpeg failed ({}).</source>
+        <translation>비디오를 쓰지 못했습니다. ffmpeg이 실패했습니다({}).</translation>
+    </message>
+    <message>
+        <source>The video could not be finished: {}.</source>
+        <translation>비디오를 마무리하지 못했습니다: {}.</translation>
+    </message>
+    <message>
+        <source>The video could not be written: its writer was stopped.</source>
+        <translation>비디오를 쓰지 못했습니다. 쓰기 프로그램이 멈췄습니다.</translation>
+    </message>
+    <message>
+        <source>The video could not be written: the disk is full.</source>
+        <translation>비디오를 쓰지 못했습니다. 디스크가 가득 찼습니다.</translation>
+    </message>
+    <message>
+        <source>Nothing was recorded: let the world run before you stop the recording.</source>
+        <translation>녹화된 것이 없습니다. 월드를 진행시킨 뒤 녹화를 멈추세요.</translation>
+    </message>
+    <message>
+        <source>{} The recording is kept as &apos;{}&apos;.</source>
+        <translation>{} 녹화는 ‘{}’에 보관되어 있습니다.</translation>
+    </message>
+    <message>
+        <source>The video cannot be recorded to &apos;{}&apos;: {}.</source>
+        <translation>비디오를 ‘{}’에 녹화할 수 없습니다: {}.</translation>
+    </message>
+    <message>
+        <source>There are too many unfinished recordings beside &apos;{}&apos;: delete some.</source>
+        <translation>‘{}’ 옆에 끝나지 않은 녹화가 너무 많습니다. 몇 개를 지우세요.</translation>
+    </message>
+    <message>
+        <source>There is something at &apos;{}&apos; already: name a new folder for the pictures.</source>
+        <translation>‘{}’이(가) 이미 있습니다. 그림을 담을 새 폴더를 쓰세요.</translation>
+    </message>
+    <message>
+        <source>There is no folder &apos;{}&apos; for the pictures: make it first, or name another.</source>
+        <translation>그림을 담을 ‘{}’ 폴더가 없습니다. 먼저 만들거나 다른 폴더를 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The prompt has {} characters: shorten it to at most {}.</source>
+        <translation>프롬프트가 {}자입니다. {}자 이하로 줄이세요.</translation>
+    </message>
+    <message>
+        <source>The prompt holds a NUL character: remove it.</source>
+        <translation>프롬프트에 NUL 문자가 있습니다. 지우세요.</translation>
+    </message>
+    <message>
+        <source>The prompt holds half of a character pair (a lone surrogate): type it again.</source>
+        <translation>프롬프트에 반쪽 문자(짝 없는 서로게이트)가 있습니다. 다시 입력하세요.</translation>
+    </message>
+    <message>
+        <source>Event {} starts before 0 s: move it to 0 or later.</source>
+        <translation>이벤트 {}이(가) 0초 앞에서 시작합니다. 0초 이후로 옮기세요.</translation>
+    </message>
+    <message>
+        <source>Event {} ends at or before its start: give it a positive length.</source>
+        <translation>이벤트 {}이(가) 시작 전에 끝납니다. 길이를 늘리세요.</translation>
+    </message>
+    <message>
+        <source>Event {} ends after {} hours: let it end earlier.</source>
+        <translation>이벤트 {}이(가) {}시간을 넘어 끝납니다. 더 일찍 끝내세요.</translation>
+    </message>
+    <message>
+        <source>Events {} and {} overlap: move one so that they do not.</source>
+        <translation>이벤트 {}와(과) {}이(가) 겹칩니다. 하나를 옮기세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is no amount of memory: write it like 4GB, 512MiB or 0.</source>
+        <translation>‘{}’은(는) 메모리 크기가 아닙니다. 4GB, 512MiB, 0처럼 쓰세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is more memory than any machine has: write it like 4GB.</source>
+        <translation>‘{}’은(는) 어떤 컴퓨터보다도 큽니다. 4GB처럼 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The {} quota must not be negative: give an amount like 4GB, or 0.</source>
+        <translation>{} 할당량은 음수일 수 없습니다. 4GB 같은 크기나 0을 주세요.</translation>
+    </message>
+    <message>
+        <source>The weight file {} is damaged or no safetensors file ({}): install it again.</source>
+        <translation>가중치 파일 {}이(가) 손상되었거나 safetensors 파일이 아닙니다({}). 다시 설치하세요.</translation>
+    </message>
+    <message>
+        <source>The weight file {} is only a Git LFS pointer: run &apos;git lfs pull&apos; to fetch it.</source>
+        <translation>가중치 파일 {}은(는) Git LFS 포인터일 뿐입니다. ‘git lfs pull’로 받으세요.</translation>
+    </message>
+    <message>
+        <source>The weight &apos;{}&apos; in {} is not finite: install the model again.</source>
+        <translation>{1}의 가중치 ‘{0}’이(가) 유한하지 않습니다. 모델을 다시 설치하세요.</translation>
+    </message>
+    <message>
+        <source>The model file {} is missing: install the model again.</source>
+        <translation>모델 파일 {}이(가) 없습니다. 모델을 다시 설치하세요.</translation>
+    </message>
+    <message>
+        <source>The model file {} cannot be read ({}): install it again.</source>
+        <translation>모델 파일 {}을(를) 읽을 수 없습니다({}). 다시 설치하세요.</translation>
+    </message>
+    <message>
+        <source>The text encoder is missing: install it with `pip install {}`.</source>
+        <translation>텍스트 인코더가 없습니다. `pip install {}`(으)로 설치하세요.</translation>
+    </message>
+    <message>
+        <source>Loading the libraries</source>
+        <translation>라이브러리를 불러오는 중</translation>
+    </message>
+    <message>
+        <source>A remembered page came too late from the disk; the picture went on without it.</source>
+        <translation>기억한 페이지가 디스크에서 너무 늦게 왔습니다. 화면은 그 페이지 없이 계속되었습니다.</translation>
+    </message>
+    <message>
+        <source>The memory is full, so the pages used longest ago are being dropped, on the disk every second page of a scene first; raise --dram-quota or --disk-quota to keep all of them.</source>
+        <translation>메모리가 가득 차서 가장 오래전에 쓴 페이지부터 버리고, 디스크에서는 한 장면의 페이지를 하나 걸러 먼저 버립니다. 모두 보관하려면 DRAM이나 디스크 할당량을 늘리세요.</translation>
+    </message>
+    <message>
+        <source>The {} memory tier stops at {} GB of its {} GB, because the machine has no more; lower its quota.</source>
+        <translation>{0} 메모리 계층이 {2} GB 중 {1} GB에서 멈췄습니다. 컴퓨터에 더 남은 메모리가 없으니 할당량을 줄이세요.</translation>
+    </message>
+    <message>
+        <source>The disk tier is off, because {} cannot be written ({}); the world goes on without it.</source>
+        <translation>{}에 쓸 수 없어({}) 디스크 계층을 껐습니다. 월드는 디스크 없이 계속됩니다.</translation>
+    </message>
+    <message>
+        <source>This world understands English and Korean; it will show: {}</source>
+        <translation>이 월드는 영어와 한국어를 이해합니다. 보여 줄 장면: {}</translation>
+    </message>
+    <message>
+        <source>This world knows villages, beaches, mountains and cities, and people with balls, ribbons, torches, kites, dogs or balloons; it will show the nearest: {}</source>
+        <translation>이 월드는 마을, 해변, 산, 도시와 공, 리본, 횃불, 연, 개, 풍선을 가진 사람을 압니다. 가장 가까운 장면을 보여 줍니다: {}</translation>
     </message>
 </context>
 <context>
