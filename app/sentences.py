@@ -22,15 +22,6 @@ SENTENCES = (
     ),
     QT_TRANSLATE_NOOP("Sentences", "The world is not there yet: wait until it is, then record."),
     QT_TRANSLATE_NOOP("Sentences", "The world was restarted before this could take effect."),
-    QT_TRANSLATE_NOOP(
-        "Sentences",
-        "The machine's memory ran out: close other programs or choose sparser attention, then restart "
-        "the world.",
-    ),
-    QT_TRANSLATE_NOOP(
-        "Sentences",
-        "The world was stopped by a fault of the program ({}): restart it to go on.",
-    ),
     QT_TRANSLATE_NOOP("Sentences", "{} What was recorded until then is kept as '{}'."),
     QT_TRANSLATE_NOOP("Sentences", "This machine has {} {}: give less than that."),
     QT_TRANSLATE_NOOP("Sentences", "Chosen by the program; this machine has {} {}."),

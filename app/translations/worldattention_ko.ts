@@ -9,15 +9,15 @@
     </message>
     <message>
         <source>A video world that remembers: type prompts, drag events, and watch a model read its own past.</source>
-        <translation type="unfinished"></translation>
+        <translation>기억하는 비디오 월드: 프롬프트를 입력하고 이벤트를 끌며, 모델이 자신의 과거를 읽는 모습을 지켜보세요.</translation>
     </message>
     <message>
         <source>Parts</source>
-        <translation type="unfinished"></translation>
+        <translation>구성 요소</translation>
     </message>
     <message>
         <source>Licence</source>
-        <translation type="unfinished"></translation>
+        <translation>라이선스</translation>
     </message>
 </context>
 <context>
@@ -574,42 +574,42 @@
     <name>FailureFlow</name>
     <message>
         <source>A report of this is ready. It holds no prompts and no names of your folders.</source>
-        <translation type="unfinished"></translation>
+        <translation>이 문제의 보고서가 준비되었습니다. 프롬프트와 폴더 이름은 들어 있지 않습니다.</translation>
     </message>
     <message>
         <source>Copy report</source>
-        <translation type="unfinished"></translation>
+        <translation>보고서 복사</translation>
     </message>
     <message>
         <source>The report is on the clipboard.</source>
-        <translation type="unfinished"></translation>
+        <translation>보고서를 클립보드에 복사했습니다.</translation>
     </message>
 </context>
 <context>
     <name>Faults</name>
     <message>
         <source>The device&apos;s memory (L1) ran out{}: lower its quota in the settings or choose sparser attention, then restart the world.</source>
-        <translation type="unfinished"></translation>
+        <translation>장치 메모리(L1)가 부족합니다{}. 설정에서 할당량을 줄이거나 더 희소한 어텐션을 고른 뒤 월드를 다시 시작하세요.</translation>
     </message>
     <message>
         <source>The machine&apos;s memory ran out{}: close other programs, lower the main memory&apos;s quota (L2) in the settings, or choose sparser attention, then restart the world.</source>
-        <translation type="unfinished"></translation>
+        <translation>컴퓨터의 메모리가 부족합니다{}. 다른 프로그램을 닫거나, 설정에서 주 메모리(L2) 할당량을 줄이거나, 더 희소한 어텐션을 고른 뒤 월드를 다시 시작하세요.</translation>
     </message>
     <message>
         <source> when {} more were needed</source>
-        <translation type="unfinished"></translation>
+        <translation> ({}이(가) 더 필요할 때)</translation>
     </message>
     <message>
         <source>The disk is full: free some space, or choose another cache folder in the settings, then restart the world.</source>
-        <translation type="unfinished"></translation>
+        <translation>디스크가 가득 찼습니다. 공간을 비우거나 설정에서 다른 캐시 폴더를 고른 뒤 월드를 다시 시작하세요.</translation>
     </message>
     <message>
         <source>The device stopped answering ({}): restart the world; if that fails, restart the program, or choose cpu as the device in the settings.</source>
-        <translation type="unfinished"></translation>
+        <translation>장치가 응답하지 않습니다({}). 월드를 다시 시작하세요. 그래도 안 되면 프로그램을 다시 시작하거나 설정에서 장치를 cpu로 고르세요.</translation>
     </message>
     <message>
         <source>The world was stopped by a fault of the program ({}): restart it to go on.</source>
-        <translation type="unfinished">프로그램 오류로 월드가 멈췄습니다({}). 계속하려면 다시 시작하세요.</translation>
+        <translation>프로그램 오류로 월드가 멈췄습니다({}). 계속하려면 다시 시작하세요.</translation>
     </message>
 </context>
 <context>
@@ -1296,14 +1296,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>The world was restarted before this could take effect.</source>
         <translation>적용되기 전에 월드가 다시 시작되었습니다.</translation>
-    </message>
-    <message>
-        <source>The machine&apos;s memory ran out: close other programs or choose sparser attention, then restart the world.</source>
-        <translation>컴퓨터의 메모리가 부족합니다. 다른 프로그램을 닫거나 더 희소한 어텐션을 고른 뒤 월드를 다시 시작하세요.</translation>
-    </message>
-    <message>
-        <source>The world was stopped by a fault of the program ({}): restart it to go on.</source>
-        <translation>프로그램 오류로 월드가 멈췄습니다({}). 계속하려면 다시 시작하세요.</translation>
     </message>
     <message>
         <source>{} What was recorded until then is kept as &apos;{}&apos;.</source>
