@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from worldattention.app import icons
 from worldattention.app.appearance import Appearance, remembered, take_on
+from worldattention.app.latency import LatencyReport, measure_latency
 from worldattention.app.live_config import LiveConfig
 from worldattention.app.main_window import PROGRAM, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
@@ -70,6 +71,18 @@ def run(
     if shot is not None:
         shot.check()
     return int(status)
+
+
+def measure(options: Options, repeats: int) -> LatencyReport:
+    """Opens a window without a memory of its own and measures how soon it answers. Raises UserError."""
+    qInstallMessageHandler(_qt_says)
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(app, QApplication)
+    take_on(app, Appearance("dark", "en"))
+    window = MainWindow(make_setup(None, options, remember=False))
+    with _faults_told(window), _signals_close(window):
+        report = measure_latency(window, app, repeats)
+    return report
 
 
 @contextmanager

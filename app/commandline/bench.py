@@ -1,4 +1,4 @@
-"""`worldattention bench attention | engine | block`: rivals side by side in one run."""
+"""`worldattention bench attention | engine | block | latency`: rivals side by side in one run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from worldattention.app.commandline import bench_engine, console
+from worldattention.app.commandline import bench_engine, bench_latency, console
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, positive
@@ -15,10 +15,10 @@ from worldattention.app.commandline.options import Options, positive
 if TYPE_CHECKING:
     from worldattention.core.evaluation.bench_attention import AttentionSample
 
-HELP = "time attention, whole blocks of a world, or the parts of a transformer block"
+HELP = "time attention, whole blocks of a world, the parts of a transformer block, or the window's answer"
 DTYPES = ("float32", "bfloat16")
 FORCED_DENSITY = 0.3
-WHAT = ("attention", "engine", "block")
+WHAT = ("attention", "engine", "block", "latency")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Times and reports. Raises UserError or Cancelled."""
+    if arguments.what == "latency":
+        return bench_latency.run(arguments, options)
     if arguments.what != "attention":
         return bench_engine.run(arguments, options)
     import torch

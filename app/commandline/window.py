@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
                 f"The screenshot cannot be written to '{arguments.screenshot}': end it with .png."
             )
         check_target(arguments.screenshot, "the screenshot")
-    _choose_platform(arguments.screenshot is not None)
+    choose_platform(arguments.screenshot is not None)
     try:
         from worldattention.app.window_entry import run_window  # the only door to Qt
     except ImportError as error:
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     )
 
 
-def _choose_platform(offscreen_will_do: bool) -> None:
+def choose_platform(offscreen_will_do: bool) -> None:
     """Raises UserError when there is no display and one is needed."""
     if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
         return
