@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import psutil
 import torch
 
-from worldattention.core.config import EngineConfig
+from worldattention.core.config import CacheConfig, EngineConfig
 from worldattention.core.doctor_qt import examine_qt
 from worldattention.core.errors import UserError
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
@@ -196,6 +197,9 @@ def _tiers(config: EngineConfig, device: torch.device) -> Iterable[Finding]:
         device_quota_bytes=page_bytes,
         dram_quota_bytes=page_bytes,
         disk_quota_bytes=1 << 20,
+        codec="bf16",
+        read_deadline_ms=None,
+        write_through=False,
     )
     store = open_store(cache, shape, device, "doctor")
     try:
@@ -206,6 +210,38 @@ def _tiers(config: EngineConfig, device: torch.device) -> Iterable[Finding]:
             yield Finding("memory", f"{name} self-test", *_read_back(store, handle, page, name))
     finally:
         store.close()
+    yield _journey(cache, device)
+
+
+def _journey(cache: CacheConfig, device: torch.device) -> Finding:
+    """A page of the pocket world's size goes down through all tiers and comes back."""
+    shape = KVShape(layers=8, frame_tokens=128, heads=6, head_dim=64, dtype=pick_dtype(device))
+    quota = cache.page_frames * shape.frame_bytes()
+    cache = replace(cache, device_quota_bytes=quota, dram_quota_bytes=quota, disk_quota_bytes=2 * quota)
+    store = open_store(cache, shape, device, "doctor")
+    try:
+        page = _page(0, shape, cache.page_frames, device)
+        began = time.perf_counter()
+        first, *_ = [store.put(page) for _ in range(3)]
+        store.flush()
+        down = time.perf_counter()
+        status, text = _read_back(store, first, page, "disk")
+        up = time.perf_counter()
+        store.flush()
+        figures = ", ".join(
+            f"{tier.name} {way} {times[0]:.1f} ms"
+            for tier in store.usage()
+            for way, times in (("write", tier.write_ms), ("read", tier.read_ms))
+            if times is not None
+        )
+    finally:
+        store.close()
+    if status == "ok":
+        text = (
+            f"a page of {format_bytes(quota)} went down to the disk in {1000 * (down - began):.0f} ms and came "
+            f"back in {1000 * (up - down):.0f} ms, bit for bit ({figures})"
+        )
+    return Finding("memory", "through all tiers", status, text)
 
 
 def _page(index: int, shape: KVShape, frames: int, device: torch.device) -> PageData:

@@ -19,6 +19,7 @@ from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
 from worldattention.core.graphs import graph_recorder
 from worldattention.core.history import BlockRecord, block_record
+from worldattention.core.hkv.bank import KVBank
 from worldattention.core.hkv.retrieval import Retrieval
 from worldattention.core.hkv.session import default_folder
 from worldattention.core.hkv.window import WindowPlan
@@ -27,7 +28,7 @@ from worldattention.core.memory import Recalled, WorldMemory, scoring_layers
 from worldattention.core.models.world import WorldModel, check_modes
 from worldattention.core.passes import Passes
 from worldattention.core.pocket.prompts import Understood
-from worldattention.core.pocket.text import PocketTextEncoder
+from worldattention.core.pocket.text import understood_by
 from worldattention.core.preview import RecallPreview
 from worldattention.core.records import PageRecords, block_telemetry, recall_record
 from worldattention.core.rewind import CODED, LACKING, REBUILT, rebuild, replay_decoder
@@ -81,6 +82,11 @@ class Engine:
         return self.model.geometry
 
     @property
+    def bank(self) -> KVBank:
+        """All history, page by page: to look at, not to change."""
+        return self._memory.bank
+
+    @property
     def device_name(self) -> str:
         """The device as torch names it."""
         return str(self.model.device)
@@ -105,9 +111,7 @@ class Engine:
         check_modes(self.model, config)
         if memory_shape(config) != memory_shape(self.config):
             if self.block:
-                raise UserError(
-                    "The preset and the quotas shape the memory: restart the world to change them."
-                )
+                raise UserError("Preset and quotas shape the memory: restart the world to change them.")
             self._memory.close()
             self._memory = WorldMemory.empty(self.model, config)
         self.config = self._memory.config = config
@@ -206,14 +210,11 @@ class Engine:
     @torch.inference_mode()
     def preview(self, prompt: str) -> RecallPreview:
         """What `prompt` would recall if it were the next block's: stage 1 alone, without a pass of the model."""
-        if not prompt.strip() or not self._memory.bank.pages:
-            return RecallPreview(prompt)
         return self._memory.preview(prompt)
 
     def understand(self, prompt: str) -> Understood | None:
         """What the model's world makes of a prompt; None when it cannot say."""
-        encoder = self.model.text_encoder
-        return encoder.understand(prompt) if isinstance(encoder, PocketTextEncoder) else None
+        return understood_by(self.model.text_encoder, prompt)
 
     def prefetch(self, preview: RecallPreview) -> None:
         """Starts to promote a preview's pages; never changes what a block shows."""

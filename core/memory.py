@@ -141,6 +141,8 @@ class WorldMemory:
 
     def preview(self, prompt: str) -> RecallPreview:
         """Stage 1 alone: the chunks that a recall under `prompt` would draw from."""
+        if not prompt.strip() or not self.bank.pages:
+            return RecallPreview(prompt)
         ranked = self.bank.rank_chunks(self._event_vectors(prompt), self._excluded())
         return RecallPreview(prompt, tuple(ChunkPreview(*chunk) for chunk in ranked))
 

@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from worldattention.app.cli import main
 from worldattention.core import doctor, doctor_qt
 from worldattention.core.config import EngineConfig
+from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.page import PageData
 from worldattention.core.hkv.store import TieredStore
 from worldattention.kernels import ops
@@ -53,6 +54,24 @@ def test_a_sound_machine_has_no_failure(model):
     assert {choice.op for choice in ops.explain("cpu")} <= {finding.name for finding in findings}
     for tier in ("device", "dram", "disk"):
         assert find(findings, "memory", f"{tier} self-test").text == "a page came back bit for bit"
+
+
+def test_case_10_a_page_goes_through_all_tiers_and_back(model, monkeypatch):
+    """A tier that is never used is noticed here: each says how long its moves took."""
+    text = find(examine(model), "memory", "through all tiers").text
+    assert "bit for bit" in text
+    assert all(f"{tier} write" in text for tier in ("device", "dram", "disk"))
+    assert "disk read" in text
+    real = DiskIO.read
+
+    def flip(self, descriptor, part):
+        count = real(self, descriptor, part)
+        part[:1] = bytes([part[0] ^ 1])
+        return count
+
+    monkeypatch.setattr(DiskIO, "read", flip)
+    broken = find(examine(model), "memory", "through all tiers")
+    assert (broken.status, broken.text) == ("failed", "the page that was written could not be read back")
 
 
 def test_truncated_and_missing_weights_fail(model):

@@ -1,4 +1,4 @@
-"""`worldattention bench attention | engine | block | latency`: rivals side by side in one run."""
+"""`worldattention bench attention | engine | block | tiers | latency`: rivals side by side in one run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from worldattention.app.commandline import bench_engine, bench_latency, console
+from worldattention.app.commandline import bench_engine, bench_latency, bench_tiers, console
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, positive
@@ -15,10 +15,10 @@ from worldattention.app.commandline.options import Options, positive
 if TYPE_CHECKING:
     from worldattention.core.evaluation.bench_attention import AttentionSample
 
-HELP = "time attention, whole blocks of a world, the parts of a transformer block, or the window's answer"
+HELP = "time attention, whole blocks of a world, parts of a transformer block, the memory's tiers, or the window's answer"
 DTYPES = ("float32", "bfloat16")
 FORCED_DENSITY = 0.3
-WHAT = ("attention", "engine", "block", "latency")
+WHAT = ("attention", "engine", "block", "tiers", "latency")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--made-up",
         action="store_true",
-        help="attention: random tensors instead of those of a world with recalled pages",
+        help="attention, tiers: random tensors instead of those of a world with recalled pages",
     )
     parser.add_argument(
         "--random-weights",
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=14,
         metavar="N",
-        help="engine, block: blocks of each scene before",
+        help="engine, block, tiers: blocks of each scene before",
     )
 
 
@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     """Times and reports. Raises UserError or Cancelled."""
     if arguments.what == "latency":
         return bench_latency.run(arguments, options)
+    if arguments.what == "tiers":
+        return bench_tiers.run(arguments, options)
     if arguments.what != "attention":
         return bench_engine.run(arguments, options)
     import torch

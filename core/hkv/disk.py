@@ -233,6 +233,10 @@ class DiskTier:
         self.collect()
         return True
 
+    def path_of(self, handle: int) -> Path | None:
+        """Where a page's file lies, once there is a session."""
+        return None if self._session is None else self._session.page_path(handle)
+
     def take_lost(self) -> list[int]:
         """Handles of pages that could not be written."""
         lost, self._lost = self._lost, []

@@ -20,3 +20,8 @@ class PocketTextEncoder:
     def understand(self, text: str) -> Understood:
         """What the world makes of a prompt, with its similarity to what the world knows."""
         return understand(text, self._english)
+
+
+def understood_by(encoder: TextEncoder, prompt: str) -> Understood | None:
+    """What an encoder's world makes of a prompt; None when it cannot say."""
+    return encoder.understand(prompt) if isinstance(encoder, PocketTextEncoder) else None
