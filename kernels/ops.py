@@ -54,7 +54,7 @@ def sparse_attention(
         lists: the same selection as lists, where routing made them.
 
     Returns:
-        [B, Lq, H, D].
+        [B, Lq, H, D]. Gradients reach q, k and v, not the selection; with them, kernels of Triton run, forward too.
 
     Raises:
         ValueError: the selection does not fit the tensors, or `use` cannot run them.
@@ -64,6 +64,10 @@ def sparse_attention(
     if family == "torch":
         run = _sparse.gathered_attention if q.device.type == "cpu" else _sparse.masked_attention
         return run(q, k, v, selected, block)
+    if _needs_gradient(q, k, v):
+        from worldattention.kernels.triton import backward
+
+        return backward.differentiable_sparse_attention(q, k, v, selected, block)
     lists = lists or block_lists(selected)
     if family == "gluon":
         from worldattention.kernels.gluon import sparse as gluon
@@ -87,9 +91,18 @@ def add_linear_branch(
     if choose("add_linear_branch", Case.of(q), use).family == "torch":
         linear = linear_attention(q, coarse_keys, coarse_values)
         return gated_sum(q, sparse, linear, weight, bias)
+    if _needs_gradient(q, sparse, coarse_keys, coarse_values, weight, bias):
+        from worldattention.kernels.triton import backward
+
+        linear = backward.differentiable_linear_attention(q, coarse_keys, coarse_values)
+        return gated_sum(q, sparse, linear, weight, bias)
     from worldattention.kernels.triton import linear as triton
 
     return triton.add_linear_branch(q, sparse, coarse_keys, coarse_values, weight, bias)
+
+
+def _needs_gradient(*tensors: Tensor) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def route(

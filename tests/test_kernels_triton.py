@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from worldattention.kernels import ops
 from worldattention.kernels.reference import codec, rope
 from worldattention.kernels.reference.gate import gated_sum
 from worldattention.kernels.reference.linear import linear_attention
@@ -243,3 +244,20 @@ def test_gradients_of_the_linear_branch():
     exact = gradients(linear_attention, inputs.double(), weight)
     for mine, right in zip(got, exact, strict=True):
         torch.testing.assert_close(mine.double(), right, atol=2e-5, rtol=1e-4)
+
+
+def test_gradients_pass_through_the_public_ops():
+    """The whole hybrid, as HSA training runs it, against the reference's gradients."""
+    inputs = on_device(attention_inputs(32, 64, heads=1, channels=16, block=16))
+    selected = selection_for(inputs, 16)
+    rows = [torch.randn(1, 5, 1, 16, device=DEVICE) for _ in range(2)]
+    gate = [torch.randn(16, 16, device=DEVICE) / 4, torch.randn(16, device=DEVICE)]
+
+    def run(use: str) -> list[Tensor]:
+        leaves = [x.detach().clone().requires_grad_() for x in (*inputs, *rows, *gate)]
+        out = ops.sparse_attention(*leaves[:3], selected, 16, use=use)
+        ops.add_linear_branch(leaves[0], out, *leaves[3:], use=use).sin().sum().backward()
+        return [leaf.grad for leaf in leaves]
+
+    for mine, right in zip(run("triton"), run("torch"), strict=True):
+        torch.testing.assert_close(mine, right, atol=2e-5, rtol=1e-4)
