@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from worldattention.core.config import AttentionConfig, EngineConfig, memory_shape
+from worldattention.core.cuda_graph import graph_recorder
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
-from worldattention.core.graphs import graph_recorder
 from worldattention.core.history import BlockRecord, block_record
 from worldattention.core.hkv.bank import KVBank
 from worldattention.core.hkv.retrieval import Retrieval

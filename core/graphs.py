@@ -7,21 +7,13 @@ block. The logic is tested on a CPU with a recorder that repeats the pass; CUDA 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
+from worldattention.core.cuda_graph import Recorder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel, TextKeysValues, TimeEmbedding
 from worldattention.core.window_attention import KeptOfPass, WindowAttention
-
-Run = Callable[[], "PassResult"]
-Recorder = Callable[[Run], tuple["PassResult", Callable[[], object]]]
-"""Runs a pass; gives its result, and a function that runs it again into the same memory."""
-
-WARM_UP_PASSES = 3
-"""Compilation and workspaces must be done before a capture."""
 
 
 class PassResult(NamedTuple):
@@ -29,30 +21,6 @@ class PassResult(NamedTuple):
 
     velocity: Tensor
     kept: KeptOfPass
-
-
-def graph_recorder(device: torch.device) -> Recorder | None:
-    """A recorder of CUDA graphs that share a memory pool; None on other devices."""
-    if device.type != "cuda":
-        return None
-    pool: Any = None
-
-    def record(run: Run) -> tuple[PassResult, Callable[[], object]]:
-        nonlocal pool
-        side = torch.cuda.Stream(device)
-        side.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(side):
-            for _ in range(WARM_UP_PASSES):
-                run()
-        torch.cuda.current_stream(device).wait_stream(side)
-        pool = pool or torch.cuda.graph_pool_handle()
-        graph = torch.cuda.CUDAGraph()
-        # Threads of the memory tiers go on with copies and page-locking meanwhile.
-        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
-            result = run()
-        return result, graph.replay
-
-    return record
 
 
 class CapturedPasses:

@@ -31,7 +31,7 @@ from worldattention.core.models.text import MiniLMEncoder, TextEncoder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
 from worldattention.core.models.umt5 import UMT5Encoder
 from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder, PocketStreamingDecoder
-from worldattention.core.models.wan_vae import WanStreamingDecoder, load_wan_autoencoder
+from worldattention.core.models.wan_vae import WanStreamingDecoder, load_wan_autoencoder, steady_decoder
 from worldattention.core.models.world import WorldModel
 from worldattention.core.pocket.text import PocketTextEncoder
 
@@ -113,6 +113,7 @@ def _load_wan(
     _check_fit(transformer, geometry, folder)
     _check_hsa(hsa, geometry, folder)
     report("text encoder", 0.8)
+    steady = steady_decoder(vae, where)
     return WorldModel(
         name=model,
         fingerprint=name,
@@ -120,7 +121,7 @@ def _load_wan(
         transformer=transformer,
         hsa=hsa,
         text_encoder=text_encoder or UMT5Encoder(folder, where, dtype),
-        new_decoder=lambda: WanStreamingDecoder(vae, where, dtype),
+        new_decoder=lambda: WanStreamingDecoder(vae, where, dtype, steady),
         device=where,
         dtype=dtype,
     )

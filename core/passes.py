@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from worldattention.core.graphs import CapturedPasses, Recorder
+from worldattention.core.cuda_graph import Recorder
+from worldattention.core.graphs import CapturedPasses
 from worldattention.core.models.transformer import TimeEmbedding
 from worldattention.core.models.world import WorldModel
 from worldattention.core.spoken import Spoken

@@ -4,15 +4,17 @@ import pytest
 import torch
 
 from tests.toy import toy_config, toy_model
+from tests.wan_folder import tiny_vae
+from worldattention.core.cuda_graph import graph_recorder
 from worldattention.core.engine import Engine
-from worldattention.core.graphs import graph_recorder
+from worldattention.core.models.wan_vae import SteadyDecoder, WanStreamingDecoder
 from worldattention.core.passes import Passes
 
 
 def tensors_of(value):
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple | list):
         for part in value:
             yield from tensors_of(part)
 
@@ -27,7 +29,8 @@ class Repeater:
         result = run()
         self.recorded += 1
         for memory in tensors_of(result):
-            memory.fill_(torch.nan)  # a capture runs nothing
+            if memory.is_floating_point():
+                memory.fill_(torch.nan)  # a capture runs nothing
 
         def replay():
             self.replayed += 1
@@ -95,3 +98,23 @@ def test_an_observer_is_never_bypassed():
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_only_gpus_record(device):
     assert graph_recorder(torch.device(device)) is None
+
+
+def test_a_steady_decoder_is_captured_and_shared():
+    """Once a world's cache has its full shape, one captured step serves every world over the same weights."""
+    vae, recorder = tiny_vae(), Repeater()
+    steady = SteadyDecoder(vae, recorder, compiled=False)
+    cpu = torch.device("cpu")
+    ours = [WanStreamingDecoder(vae, cpu, torch.float32, steady) for _ in range(2)]
+    plain = [WanStreamingDecoder(vae, cpu, torch.float32) for _ in range(2)]
+    for block in range(4):
+        for mine, its in zip(ours, plain, strict=True):
+            latents = torch.randn(3, 16, 2, 3)
+            assert torch.equal(mine.decode_block(latents), its.decode_block(latents)), block
+    kept = ours[0].state()
+    latents = torch.randn(3, 16, 2, 3)
+    frames = ours[0].decode_block(latents)
+    ours[1].decode_block(torch.randn(3, 16, 2, 3))
+    ours[0].set_state(kept)
+    assert torch.equal(ours[0].decode_block(latents), frames)
+    assert recorder.recorded == 1

@@ -14,7 +14,7 @@ from worldattention.core.loading import pick_dtype
 from worldattention.core.models.checkpoint import cast
 from worldattention.core.models.text import TextEncoding
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
-from worldattention.core.models.wan_vae import WanStreamingDecoder
+from worldattention.core.models.wan_vae import WanStreamingDecoder, steady_decoder
 from worldattention.core.models.world import WorldModel
 
 
@@ -83,6 +83,7 @@ def made_up_model(size: MadeUpSize, device: torch.device, seed: int = 0) -> Worl
     for module in modules:
         cast(module, dtype, device)
     nn.Module.to(vae, dtype).eval().requires_grad_(False)  # diffusers' own `to` warns of nothing
+    steady = steady_decoder(vae, device)
     return WorldModel(
         name="made-up",
         fingerprint=f"made-up-{size.layers}x{size.heads}x{size.head_dim}-{seed}",
@@ -90,7 +91,7 @@ def made_up_model(size: MadeUpSize, device: torch.device, seed: int = 0) -> Worl
         transformer=transformer,
         hsa=tuple(layers),
         text_encoder=HashText(size.text_dim, size.text_tokens),
-        new_decoder=lambda: WanStreamingDecoder(vae, device, dtype),
+        new_decoder=lambda: WanStreamingDecoder(vae, device, dtype, steady),
         device=device,
         dtype=dtype,
     )

@@ -2,20 +2,25 @@
 
 A world's first latent gives one frame, every later one four. diffusers' `decode` takes latents one by one and clears
 its cache at both ends; here a block goes through in one pass (the first block in two), which gives the same numbers.
+On a GPU the step of a running world is compiled and captured, which has not yet been run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from worldattention.core.cuda_graph import Recorder, graph_recorder
 from worldattention.core.errors import UserError
 from worldattention.core.models.checkpoint import check_class, load_into, read_json, read_weights
 from worldattention.core.models.vae import DecoderState
 
+_CACHED_FRAMES = 2
 _NOTHING, _FIRST = 0, 1
 """Marks in a state: empty tensors of so many dimensions stand for no entry, and for diffusers' "Rep"."""
 
@@ -29,13 +34,86 @@ class WanAutoencoder(Protocol):
     _cached_conv_counts: dict[str, int]
 
 
+def decode_step(vae: WanAutoencoder, z: Tensor, cache: list[Any], first: bool = False) -> Tensor:
+    """Frames [N, H, W, 3] uint8 of latents [1, C, F, h, w]; replaces the entries of the causal cache."""
+    pictures = vae.decoder(vae.post_quant_conv(z), feat_cache=cache, feat_idx=[0], first_chunk=first)[0]
+    frames: Tensor = (pictures.float().clamp(-1, 1) * 127.5 + 127.5).round().to(torch.uint8)
+    return frames.permute(1, 2, 3, 0).contiguous()
+
+
+def is_steady(cache: list[Any]) -> bool:
+    """Whether every entry has its full length, as from a world's second block on: steps are then alike.
+
+    diffusers counts more entries than it fills; those stay None.
+    """
+    filled = _filled(cache)
+    return bool(filled) and all(
+        isinstance(kept, Tensor) and kept.shape[2] == _CACHED_FRAMES for kept in filled
+    )
+
+
+def _filled(cache: list[Any]) -> list[Tensor]:
+    return [kept for kept in cache if kept is not None]
+
+
+class SteadyDecoder:
+    """`decode_step` of a running world as one captured step over one set of weights, shared by all decoders.
+
+    The cache is copied in and out, so that worlds can take turns.
+    """
+
+    def __init__(self, vae: WanAutoencoder, recorder: Recorder, compiled: bool) -> None:
+        self._recorder = recorder
+        step = partial(decode_step, vae)
+        self._step: Callable[[Tensor, list[Any]], Tensor] = (
+            torch.compile(step, dynamic=False) if compiled else step
+        )
+        self._captured: dict[Any, _CapturedStep] = {}
+
+    def __call__(self, z: Tensor, cache: list[Any]) -> Tensor:
+        """As `decode_step`; writes into the tensors of `cache`."""
+        kind = (z.shape, *(kept.shape for kept in _filled(cache)))
+        if kind not in self._captured:
+            self._captured[kind] = _CapturedStep(self._step, self._recorder, z, cache)
+        return self._captured[kind](z, cache)
+
+
+class _CapturedStep:
+    def __init__(
+        self, step: Callable[[Tensor, list[Any]], Tensor], recorder: Recorder, z: Tensor, cache: list[Any]
+    ) -> None:
+        self._z = z.clone()
+        self._cache = [None if kept is None else kept.clone() for kept in cache]
+
+        def run() -> tuple[Tensor, list[Any]]:
+            later = list(self._cache)
+            return step(self._z, later), later
+
+        (self._frames, self._later), self._replay = recorder(run)
+
+    def __call__(self, z: Tensor, cache: list[Any]) -> Tensor:
+        self._z.copy_(z)
+        for mine, theirs in zip(_filled(self._cache), _filled(cache), strict=True):
+            mine.copy_(theirs)
+        self._replay()
+        for theirs, mine in zip(_filled(cache), _filled(self._later), strict=True):
+            theirs.copy_(mine)
+        return self._frames.clone()
+
+
 class WanStreamingDecoder:
     """One world's decoder over shared weights. Equal to `AutoencoderKLWan.decode` of all latents at once."""
 
     reach_latents = 40  # a latent still changes the output 38 latents later
 
-    def __init__(self, vae: WanAutoencoder, device: torch.device, dtype: torch.dtype) -> None:
-        self._vae, self._device, self._dtype = vae, device, dtype
+    def __init__(
+        self,
+        vae: WanAutoencoder,
+        device: torch.device,
+        dtype: torch.dtype,
+        steady: SteadyDecoder | None = None,
+    ) -> None:
+        self._vae, self._device, self._dtype, self._steady = vae, device, dtype, steady
         statistics = torch.tensor([vae.config.latents_mean, vae.config.latents_std], device=device)
         self._mean, self._deviation = statistics.float()[:, :, None, None, None]
         self._started = False
@@ -47,16 +125,14 @@ class WanStreamingDecoder:
         """Normalised latents [F, C, h, w] -> frames [N, 8h, 8w, 3] uint8 on the CPU; N = 4F, or 4F - 3 at first."""
         normalised = latents.to(self._device, torch.float32).transpose(0, 1)
         z = (normalised * self._deviation + self._mean)[None].to(self._dtype)
-        z = self._vae.post_quant_conv(z)
         parts = [z] if self._started else [z[:, :, :1], z[:, :, 1:]]
-        pictures = torch.cat([self._decode(part) for part in parts if part.shape[2]], dim=2)[0]
-        frames = (pictures.float().clamp(-1, 1) * 127.5 + 127.5).round().to(torch.uint8)
-        return frames.permute(1, 2, 3, 0).contiguous().cpu()
+        return torch.cat([self._decode(part).cpu() for part in parts if part.shape[2]])
 
     def _decode(self, z: Tensor) -> Tensor:
+        if self._steady is not None and is_steady(self._cache):
+            return self._steady(z, self._cache)
         first, self._started = not self._started, True
-        out: Tensor = self._vae.decoder(z, feat_cache=self._cache, feat_idx=[0], first_chunk=first)
-        return out
+        return decode_step(self._vae, z, self._cache, first)
 
     def reset(self) -> None:
         """The next block is a world's first."""
@@ -108,3 +184,9 @@ def load_wan_autoencoder(folder: Path, device: torch.device, dtype: torch.dtype)
     if device.type == "cuda":
         vae.decoder.to(memory_format=torch.channels_last_3d)
     return vae
+
+
+def steady_decoder(vae: WanAutoencoder, device: torch.device) -> SteadyDecoder | None:
+    """A compiled and captured step on a GPU; None elsewhere."""
+    recorder = graph_recorder(device)
+    return None if recorder is None else SteadyDecoder(vae, recorder, compiled=True)
