@@ -1,10 +1,12 @@
 """The timeline by hand: real presses, moves and keys, and what is seen of them."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
-from tests.timeline_hands import THREE, at, drag, move, open_view, release
+from tests.timeline_hands import THREE, at, drag, move, open_dock, open_view, release
 from worldattention.app.timeline.marks import Marker
 from worldattention.core.timeline import Event, make_timeline
 
@@ -196,3 +198,33 @@ def test_a_drop_beside_what_was_said_meanwhile_finds_its_place(view):
     assert make_timeline(timeline.events) == timeline
     assert {event.prompt for event in timeline.events} == {"one", "two", "three", "said meanwhile"}
     assert timeline.get(3).seconds == 9
+
+
+def test_the_wheel_zooms_at_the_cursor_and_f_fits(qtbot):
+    one = open_dock(qtbot)
+    where = at(one, 33.0)
+    for turn in (120, 240, -120, -480, 360):
+        fixed = one.layout_now.time(where.x())
+        event = QWheelEvent(
+            QPointF(where), one.mapToGlobal(QPointF(where)), QPoint(), QPoint(0, turn), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.ControlModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(one, event)
+        assert one.offset == 0 or one.layout_now.time(where.x()) == pytest.approx(fixed, abs=1e-6)
+    QTest.keyClick(one, Qt.Key.Key_F)
+    first, last = one.model.timeline.events[0], one.model.timeline.events[-1]
+    assert 0 <= one.layout_now.x(first.start) < 20
+    assert 0.8 * one.width() < one.layout_now.x(last.end) < one.width()
+
+
+def test_a_guide_shows_what_an_edge_sticks_to(view):
+    drag(view, at(view, 15), at(view, 20.93), let_go=False)  # near 18 s, a block's edge
+    assert view._gesture.draft.guide == 18.0
+    x, row = round(view.layout_now.x(18.0)), round(view.layout_now.film.center().y())
+    guided = view.grab().toImage()
+    move(view, at(view, 20.93), Qt.KeyboardModifier.AltModifier)
+    assert view._gesture.draft.guide is None
+    free = view.grab().toImage()
+    column = range(row - 10, row + 10)
+    assert any(guided.pixel(x, y) != free.pixel(x, y) for y in column)
+    release(view, at(view, 20.93))

@@ -15,7 +15,9 @@ from worldattention.app.commandline.options import Options, positive
 if TYPE_CHECKING:
     from worldattention.core.evaluation.bench_attention import AttentionSample
 
-HELP = "time attention, whole blocks of a world, parts of a transformer block, the memory's tiers, or the window's answer"
+HELP = (
+    "time attention, whole blocks, parts of a transformer block, the memory's tiers, or the window's answer"
+)
 DTYPES = ("float32", "bfloat16")
 FORCED_DENSITY = 0.3
 WHAT = ("attention", "engine", "block", "tiers", "latency")
