@@ -16,6 +16,7 @@ from worldattention.app.actions import RECENT, SAMPLES, SPECS, fill_menus, make_
 from worldattention.app.exporting import ExportFlow
 from worldattention.app.failure import FailureFlow
 from worldattention.app.library import Library
+from worldattention.app.links import PageLinks
 from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
 from worldattention.app.panels.panels import Panels
@@ -133,6 +134,7 @@ class MainWindow(QMainWindow):
         self.recording_flow = RecordingFlow(self)
         self.failure = FailureFlow(self)
         self.picture = Picture(self)
+        self.links = PageLinks(self)
         self._set_edit_actions()
 
     def _size_docks(self) -> None:
@@ -196,9 +198,7 @@ class MainWindow(QMainWindow):
         self.prompt_box.said.connect(self.say)
         self.prompt_box.put.connect(self._put)
         self.prompt_box.left.connect(lambda: self.viewport.setFocus(Qt.FocusReason.OtherFocusReason))
-        self.prompt_box.memory_chosen.connect(self._show_moment)
         self.prompt_box.typing.connect(world.typing)
-        self.timeline.view.moment_requested.connect(self._show_moment)
         self.timeline.view.seek_requested.connect(self._seek_seconds)
         self.timeline.add_requested.connect(self._add_event)
         self.viewport.action_clicked.connect(self.restart)
@@ -252,9 +252,6 @@ class MainWindow(QMainWindow):
 
     def _seek_seconds(self, seconds: float) -> None:
         self.world.playback.seek(max(round(seconds * FPS), self.world.reel.first))
-
-    def _show_moment(self, seconds: float) -> None:
-        self.world.playback.show_moment(round(seconds * FPS))
 
     def _settings_changed(self, settings: ProjectSettings) -> None:
         try:

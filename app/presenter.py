@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 
 from worldattention.app import icons
-from worldattention.app.memory_strip import Memory
 from worldattention.app.messages import Acknowledged, Begun, Failed, Ready, WouldRecall
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.prompt_box import PromptLanguage
@@ -19,7 +18,7 @@ from worldattention.app.viewport import Overlay
 from worldattention.core.devices import shared_memory
 from worldattention.core.geometry import FPS
 from worldattention.core.project import ProjectSettings
-from worldattention.core.telemetry import BlockTelemetry, PageRecord
+from worldattention.core.telemetry import BlockTelemetry
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
@@ -55,9 +54,6 @@ class Presenter(QObject):
         world.made.connect(self._made)
         world.failed.connect(self._failed)
         world.latency.connect(window.status.show_latency)
-        window.panels.page_pointed.connect(self._point_at_page)
-        window.panels.page_chosen.connect(self._show_page)
-        window.prompt_box.memories.pointed.connect(self._point_at_memory)
         world.playback.moved.connect(self._moved)
         world.playback.playing_changed.connect(self._playing_changed)
         self._ticker = QTimer(self)
@@ -181,15 +177,6 @@ class Presenter(QObject):
             WARNING,
         )
 
-    def _point_at_page(self, page: PageRecord | None) -> None:
-        self._model.set_highlight(self._model.page_span(page) if page is not None else None)
-
-    def _point_at_memory(self, memory: Memory | None) -> None:
-        self._model.set_highlight((memory.seconds, memory.end) if memory is not None else None)
-
-    def _show_page(self, page: PageRecord) -> None:
-        self._world.playback.show_moment(round(self._model.page_span(page)[0] * FPS))
-
     def _failed(self, message: Failed) -> None:
         overlay = Overlay(
             self.tr("The world stands still"), spoken(message.sentence), None, self.tr("Restart the world")
@@ -203,7 +190,6 @@ class Presenter(QObject):
         self._window.picture.show_frame()
         if self._world.playback.playing and not self._world.playback.past:
             self._window.timeline.view.follow()
-        self._window.panels.provenance.show_at(self._model.geometry.block_at_frame(position))
         self._show_chip()
 
     def _playing_changed(self) -> None:

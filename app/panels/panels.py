@@ -19,7 +19,7 @@ HEIGHTS = (144, 176, 222)
 class Panels(QObject):
     """Three places at the right: sparsity, pages or remembered moments, memory or time per block.
 
-    What one panel points at, all others show; `page_pointed` and `page_chosen` tell the rest of the window.
+    `page_pointed` and `page_chosen` tell what any of them points at; `highlight` shows it in all.
     """
 
     page_pointed = Signal(object)  # PageRecord, or None
@@ -54,7 +54,6 @@ class Panels(QObject):
             for moved in (panel.visibilityChanged, panel.topLevelChanged, panel.dockLocationChanged):
                 moved.connect(lambda *_: self._settle.start())
         for source in (self.pages, self.provenance):
-            source.page_pointed.connect(self.highlight)
             source.page_pointed.connect(self.page_pointed)
             source.page_chosen.connect(self.page_chosen)
 

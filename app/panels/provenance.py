@@ -1,8 +1,7 @@
-"""Provenance: the moments that the shown block remembers, as pictures with their time and their scores."""
+"""Provenance: the moments that the world remembers now, as pictures with their time and their scores."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
 PICTURE = QSize(108, 54)
 RECALLS = 500
-"""Recalls that are kept, so that the panel can follow the playhead through the past."""
+"""Recalls that are kept: a world that is rewound goes back to an older one."""
 
 Thumbnail = Callable[[int], QImage | None]
 """The picture of a pixel frame."""
@@ -47,7 +46,7 @@ def recall_of(record: BlockTelemetry) -> Recall | None:
 
 
 class ProvenancePanel(PanelDock):
-    """Follows the playhead: shows the recall that was in force when the shown block was made."""
+    """Shows the newest recall, the best page first; a click shows its moment."""
 
     page_pointed = Signal(object)  # PageRecord under the mouse or the cursor, or None
     page_chosen = Signal(object)  # PageRecord
@@ -69,12 +68,11 @@ class ProvenancePanel(PanelDock):
         self.fill(body)
         self.setToolTip(
             self.tr(
-                "The pages of the past in the attention window of the block that is shown. Click one to see it."
+                "The pages of the past that the newest recall put into the attention window. Click one to see it."
             )
         )
         self._recalls: list[Recall] = []
         self._shown: Recall | None = None
-        self._block: int | None = None  # None: the newest
         self.list.left.connect(lambda: self.page_pointed.emit(None))
         self.list.itemEntered.connect(lambda item: self.page_pointed.emit(self._page(item)))
         self.list.currentItemChanged.connect(self._current_changed)
@@ -97,16 +95,9 @@ class ProvenancePanel(PanelDock):
         del self._recalls[:-RECALLS]
         self._choose()
 
-    def show_at(self, block: int) -> None:
-        """The playhead is in this block."""
-        if block != self._block:
-            self._block = block
-            self._choose()
-
     def clear(self) -> None:
         """A new world: nothing to remember."""
         self._recalls.clear()
-        self._block = None
         self._choose()
 
     def highlight(self, page: PageRecord | None) -> None:
@@ -116,9 +107,7 @@ class ProvenancePanel(PanelDock):
             item.setSelected(page is not None and self._page(item).page == page.page)
 
     def _choose(self) -> None:
-        blocks = [recall.block for recall in self._recalls]
-        index = bisect_right(blocks, self._block) if self._block is not None else len(blocks)
-        recall = self._recalls[index - 1] if index else None
+        recall = self._recalls[-1] if self._recalls else None
         if recall is self._shown:
             return
         self._shown = recall

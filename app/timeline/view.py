@@ -46,6 +46,7 @@ class TimelineView(QWidget):
 
     seek_requested = Signal(float)  # seconds
     moment_requested = Signal(float)  # seconds of a moment that was remembered
+    arc_pointed = Signal(object)  # Arc under the mouse, or None
     range_changed = Signal()  # offset, scale or width
     menu_requested = Signal(object, object)  # global position, event or None
 
@@ -238,6 +239,8 @@ class TimelineView(QWidget):
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
+        if self._pointed.arc is not None:
+            self.arc_pointed.emit(None)
         self._pointed = Pointed()
         self.update()
 
@@ -306,6 +309,8 @@ class TimelineView(QWidget):
         before, self._pointed = self._pointed, pointed_at(self._model, self.layout_now, point)
         self.setCursor(self._pointed.cursor)
         self.setToolTip(tip(self._pointed.words))
+        if before.arc is not self._pointed.arc:
+            self.arc_pointed.emit(self._pointed.arc)
         if before != self._pointed:
             self.update()
 
