@@ -41,6 +41,7 @@ from worldattention.app.reel import Reel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
+from worldattention.core.history import History
 from worldattention.core.replay import ReplaySession
 from worldattention.core.telemetry_log import Span, TelemetryLog
 from worldattention.core.timeline import Timeline
@@ -63,6 +64,7 @@ class Director:
         cancelled: Callable[[], bool],
         config: EngineConfig,
         timeline: Timeline,
+        history: History | None = None,
     ) -> None:
         self._open_engine = open_engine
         self._open_session = open_session
@@ -74,6 +76,8 @@ class Director:
         self._timeline = timeline  # used when a session is opened
         self._engine: EngineLike | None = None
         self._session: SessionLike | None = None
+        self._history = history  # taken over when a session is opened
+        self._anew = False
         self._said: deque[tuple[int, float, str]] = deque()  # live prompts that the window has not seen yet
         self._left: dict[str, Left] = {}  # frames and records of the branches that were left
         self.outputs = Outputs(reel, telemetry, publish)
@@ -111,6 +115,7 @@ class Director:
         progress("Starting", 0.0)
         self._engine = self._open_engine(self._config, progress)
         self._session = self._open_session(self._engine, self._timeline)
+        self._take_history()
         self._publish_ready()
 
     def may_step(self, played: int) -> bool:
@@ -126,12 +131,14 @@ class Director:
     def step(self) -> None:
         """Makes a block. Raises Cancelled."""
         assert self._session is not None
-        block = self.block
+        block, branch = self.block, self._session.branch
         self._publish(Begun(self.epoch, block, self.seconds(block + 1)))
         result = self._session.step(self._cancelled)
+        if self._session.branch != branch:  # a past of another sitting was left for a new one
+            self._publish_branches()
         if self._reel.append(self.epoch, result.frames):
             self.outputs.take_down(result)
-            self._publish(Made(self.epoch, result.telemetry))
+            self._publish(Made(self.epoch, result.telemetry, self._session.last_record))
 
     def foresee(self, foresight: Foresight) -> None:
         """Lets a typed text be answered."""
@@ -145,9 +152,7 @@ class Director:
             case SetTimeline():
                 self._set_timeline(command)
             case Configure():
-                if self._session is not None:
-                    self._session.configure(command.config)
-                self._config = command.config
+                self._configure(command)
             case SetRunning():
                 self.running = command.running
             case Restart():
@@ -176,6 +181,14 @@ class Director:
         self._log.close()
         self._close_engine()
 
+    def _configure(self, command: Configure) -> None:
+        if self._session is not None:
+            branch = self._session.branch
+            self._session.configure(command.config)
+            if self._session.branch != branch:
+                self._publish_branches()
+        self._config = command.config
+
     def _say(self, command: Say) -> None:
         if self.failed:
             raise UserError("The world stands still: restart it, then say what it shall show.")
@@ -200,6 +213,7 @@ class Director:
         self.epoch = command.epoch
         self._timeline = command.timeline
         self._config = command.config
+        self._history, self._anew = command.history, command.anew
         self._said.clear()
         self._reel.clear(self.epoch)
         self._log.clear()
@@ -212,12 +226,17 @@ class Director:
             self._session.reset()
             self._engine = self._session.engine
             self._engine.configure(command.config)  # after the reset: it may change what shapes the memory
+            self._take_history()
             self._publish_ready()
 
     def _change_branch(self, command: Rewind | SwitchBranch) -> None:
-        """Whatever comes of it, the epoch is the new one: the block that was being made is gone."""
-        self.epoch = command.epoch
+        """Whatever comes of it, the epoch is the new one: the block that was being made is gone.
+
+        The world stands until the window, which may want the branch otherwise, lets it run.
+        """
+        self.epoch, self.running = command.epoch, False
         left = self._reel.truncate(self.epoch, self._reel.made), self._log.spans()
+        self._set_timeline(command.left)
         session = self._a_session()
         before = session.history.current
         if isinstance(command, Rewind):
@@ -231,7 +250,17 @@ class Director:
         frames, records = left
         self._reel.take_up(self.epoch, frames, self._engine.geometry.frames_before_block(self.block))
         self._log.take_up(records, self.block)
-        self._publish_branches()
+        self._publish_branches(moved=True)
+
+    def _take_history(self) -> None:
+        """Branches of another sitting: made again as they are played."""
+        assert self._session is not None
+        if self._history is not None and not self._history.plain:
+            first = self._history.records(self._history.current)[:1]
+            self._session.begin(self._history)
+            if self._anew and first and first[0].config(self._config) != self._config:
+                self._session.configure(self._config)
+            self._publish_branches()
 
     def _rename(self, command: RenameBranch) -> None:
         self._a_session().rename(command.name, command.new)
@@ -239,10 +268,10 @@ class Director:
             self._left[command.new.strip()] = self._left.pop(command.name)
         self._publish_branches()
 
-    def _publish_branches(self) -> None:
-        session = self._a_session()
-        block = self.block
-        self._publish(Branched(self.epoch, session.history, block, self.seconds(block), session.timeline))
+    def _publish_branches(self, moved: bool = False) -> None:
+        session, block = self._a_session(), self.block
+        seconds = self.seconds(block)
+        self._publish(Branched(self.epoch, session.history, block, seconds, session.timeline, moved))
 
     def _a_session(self) -> SessionLike:
         if self._session is None or self.failed:

@@ -123,6 +123,13 @@ def _restart(painter: QPainter) -> None:
     _lines(painter, (5.2, 4.6), (6.2, 8.9), (10.4, 8.0))
 
 
+def _branch(painter: QPainter) -> None:
+    _lines(painter, (7, 8), (7, 16))
+    _lines(painter, (7, 14), (17, 11.5), (17, 8))
+    for x, y in ((7, 5.8), (7, 18.2), (17, 5.8)):
+        painter.drawEllipse(QPointF(x, y), 2.2, 2.2)
+
+
 def _record(painter: QPainter) -> None:
     painter.drawEllipse(QPointF(12, 12), 7, 7)
     painter.setPen(QPen(QColor(theme.DANGER)))
@@ -228,6 +235,7 @@ def _history(painter: QPainter) -> None:
 _DRAWINGS: dict[str, Draw] = {
     "play": _play,
     "pause": _pause,
+    "branch": _branch,
     "restart": _restart,
     "record": _record,
     "new": _new,

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxL
 from worldattention.app import dialogs, icons, window_state
 from worldattention.app.about import AboutDialog
 from worldattention.app.actions import RECENT, SAMPLES, SPECS, fill_menus, make_actions
+from worldattention.app.branching import Branching
 from worldattention.app.exporting import ExportFlow
 from worldattention.app.failure import FailureFlow
 from worldattention.app.library import Library
@@ -75,7 +76,13 @@ class MainWindow(QMainWindow):
         config = setup.configure(setup.project.settings)
         source = Source(setup.open_engine, setup.open_session)
         self.world = World(
-            source.open_engine, source.open_session, config, self.model.timeline, setup.cache_folder, self
+            source.open_engine,
+            source.open_session,
+            config,
+            self.model.timeline,
+            setup.cache_folder,
+            self,
+            setup.project.history,
         )
         self.replay = ReplayFlow(self, source)
         self.library = Library(self, setup.state_file.parent if setup.state_file is not None else None)
@@ -114,6 +121,7 @@ class MainWindow(QMainWindow):
         self.panels = Panels(self, self.world.thumbnail, self.model.page_span)
         self.timeline = TimelineDock(self.model, actions)
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.timeline)
+        self.branching = Branching(self)
         self._size_docks()
         self.status = StatusBar()
         self.setStatusBar(self.status)
@@ -159,6 +167,7 @@ class MainWindow(QMainWindow):
             "duplicate": self.model.duplicate_selected,
             "delete": self.model.delete_selected,
             "play": self.toggle_play,
+            "branch": lambda: self.branching.continue_here(),
             "restart": self.restart,
             "record": lambda: self.recording_flow.toggle(self._is_on("record")),
             "back": lambda: self._seek_by(-5 * FPS),
@@ -230,7 +239,10 @@ class MainWindow(QMainWindow):
         """The same timeline in a new world, from the beginning; with `reload`, of an engine that is opened anew."""
         self.presenter.clear()
         config = self._setup.configure(self.settings_bar.settings)
-        self.world.restart(self.model.timeline, config, reload=reload or self.replay.active)
+        history = self.world.history(self.model.timeline)
+        reload = reload or self.replay.active
+        self.world.restart(self.model.timeline, config, reload=reload, history=history, anew=True)
+        self.branching.clear()
         self.presenter.accept_settings()
         self.presenter.show_loading(self.tr("Starting"), 0.0)
         self.world.playback.play()
@@ -263,7 +275,9 @@ class MainWindow(QMainWindow):
     # Projects
 
     def _present(self) -> Present:
-        return Present(self.model.timeline, self.model.markers, self.settings_bar.settings)
+        timeline = self.model.timeline
+        history = self.world.history(timeline)
+        return Present(timeline, self.model.markers, self.settings_bar.settings, history)
 
     def _project_opened(self) -> None:
         project = self.files.saved
@@ -275,7 +289,11 @@ class MainWindow(QMainWindow):
         if not project.timeline.events:
             self.world.playback.pause()
         config = self._setup.configure(project.settings)
-        self.world.restart(project.timeline, config, keep_prompts=False, reload=self.replay.take_turn())
+        reload = self.replay.take_turn()
+        self.world.restart(
+            project.timeline, config, keep_prompts=False, reload=reload, history=project.history
+        )
+        self.branching.clear()
         self.refresh_title()
 
     def refresh_title(self) -> None:

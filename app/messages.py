@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from worldattention.app.export import ExportJob
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import Geometry
-from worldattention.core.history import History
+from worldattention.core.history import BlockRecord, History
 from worldattention.core.telemetry import BlockResult, BlockTelemetry
 from worldattention.core.timeline import Timeline
 
@@ -98,6 +98,11 @@ class SessionLike(Protocol):
     def engine(self) -> EngineLike: ...
     @property
     def history(self) -> History: ...
+    @property
+    def branch(self) -> str: ...
+    @property
+    def last_record(self) -> BlockRecord: ...
+    def begin(self, history: History) -> None: ...
     def say(self, prompt: str) -> int: ...
     def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult: ...
     def reset(self) -> None: ...
@@ -164,12 +169,15 @@ class SetRunning(Command):
 class Restart(Command):
     """A new world, from block 0, with this timeline and configuration; its `epoch` is the new one.
 
-    `reload`: the engine is opened anew (another model, device or quota, or a recording).
+    `reload`: the engine is opened anew (another model, device or quota, or a recording). `history`: branches that
+    are kept, to be made again; `anew`: where their settings differ from `config`, that counts.
     """
 
     timeline: Timeline
     config: EngineConfig
     reload: bool = False
+    history: History | None = None
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +198,14 @@ class Record(Command):
 
 @dataclass(frozen=True, slots=True)
 class Rewind(Command):
-    """Go on from the start of `block` as the new branch `name`; `epoch` is the new one. `Branched` answers."""
+    """Go on from the start of `block` as the new branch `name`, once it may run; `epoch` is the new one.
+
+    `left` is the timeline of the branch that is left, as it was edited. `Branched` answers.
+    """
 
     block: int
     name: str
+    left: SetTimeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +213,7 @@ class SwitchBranch(Command):
     """Go on at the end of another branch; `epoch` is the new one. `Branched` answers."""
 
     name: str
+    left: SetTimeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +274,7 @@ class Branched:
     block: int
     seconds: float
     timeline: Timeline
+    moved: bool = False  # the world goes on elsewhere than before
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +305,7 @@ class Made:
 
     epoch: int
     telemetry: BlockTelemetry
+    record: BlockRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,9 +153,9 @@ class Playback(QObject):
             self.playing_changed.emit()
         self.moved.emit()
 
-    def rewind(self) -> None:
-        """Back to frame 0 of a new world; playing goes on when it was on."""
-        self._position = self._live = 0
+    def rewind(self, frame: int = 0) -> None:
+        """To a frame of another world or branch, the live one there; playing goes on when it was on."""
+        self._position = self._live = frame
         self._held, held = False, self._held
         self._first = self._waiting = True
         self._shown.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from worldattention.app.dialogs import ask_save
 from worldattention.app.timeline.marks import Marker, markers_from_json, markers_to_json
 from worldattention.core.errors import UserError
+from worldattention.core.history import History
 from worldattention.core.project import (
     Project,
     ProjectSettings,
@@ -33,6 +34,7 @@ class Present:
     timeline: Timeline
     markers: tuple[Marker, ...]
     settings: ProjectSettings
+    history: History = field(default_factory=History)
 
 
 def markers_of(project: Project) -> tuple[Marker, ...]:
@@ -44,6 +46,11 @@ def sample_paths() -> list[Path]:
     """The sample worlds that come with the program."""
     folder = resources.files("worldattention.assets") / "samples"
     return sorted(path for path in Path(str(folder)).glob(f"*{SUFFIX}"))
+
+
+def _without_records(project: Project) -> Project:
+    """What blocks were made from is saved too, but nobody edited it."""
+    return replace(project, history=project.history.outline)
 
 
 class ProjectFiles(QObject):
@@ -80,12 +87,13 @@ class ProjectFiles(QObject):
         extra = self.saved.extra
         if now.markers != markers_of(self.saved):
             extra = {**extra, MARKERS: markers_to_json(now.markers)}
-        return replace(self.saved, timeline=now.timeline, settings=now.settings, extra=extra)
+        history = History() if now.history.plain else now.history
+        return replace(self.saved, timeline=now.timeline, settings=now.settings, extra=extra, history=history)
 
     @property
     def changed(self) -> bool:
         """Whether something would be lost."""
-        return self.project != self.saved
+        return _without_records(self.project) != _without_records(self.saved)
 
     def accept_present(self) -> None:
         """The present settings count as saved (those of the command line)."""

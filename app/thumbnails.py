@@ -37,6 +37,12 @@ class Thumbnails:
         self._frames.clear()
         self._pictures.clear()
 
+    def before(self, frame: int) -> Thumbnails:
+        """Those of what begins before `frame`, for a branch that leaves there."""
+        other, cut = Thumbnails(self._most), bisect_right(self._frames, frame - 1)
+        other._frames, other._pictures = self._frames[:cut], self._pictures[:cut]
+        return other
+
     def add(self, first_frame: int, frame: Frames) -> None:
         """A picture of what begins at `first_frame`; what was known from there on (another future) goes."""
         cut = bisect_right(self._frames, first_frame - 1)

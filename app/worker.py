@@ -36,6 +36,7 @@ from worldattention.app.messages import (
 from worldattention.app.reel import Reel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.history import History
 from worldattention.core.telemetry_log import TelemetryLog
 from worldattention.core.timeline import Timeline
 
@@ -57,6 +58,7 @@ class Worker:
         config: EngineConfig,
         timeline: Timeline,
         telemetry: TelemetryLog | None = None,
+        history: History | None = None,
     ) -> None:
         self._bell = bell
         self._wanted_epoch = 0
@@ -69,7 +71,15 @@ class Worker:
         self._export_cancel = threading.Event()
         telemetry = TelemetryLog() if telemetry is None else telemetry
         self._director = Director(
-            open_engine, open_session, reel, telemetry, self._publish, self._cancelled, config, timeline
+            open_engine,
+            open_session,
+            reel,
+            telemetry,
+            self._publish,
+            self._cancelled,
+            config,
+            timeline,
+            history,
         )
         self._foresight = Foresight(self._publish)
         self._thread = threading.Thread(target=self._run, name="world", daemon=True)

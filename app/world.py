@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QImage
 
 from worldattention.app.export import ExportJob
+from worldattention.app.known_history import KnownHistory
 from worldattention.app.messages import (
     Acknowledged,
     Begun,
@@ -44,6 +45,7 @@ from worldattention.app.thumbnails import Thumbnails
 from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import FPS, POCKET_GEOMETRY, Geometry
+from worldattention.core.history import History
 from worldattention.core.project import ProjectSettings
 from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.telemetry_log import TelemetryLog
@@ -81,6 +83,7 @@ class World(QObject):
         timeline: Timeline,
         folder: Path | None = None,
         parent: QObject | None = None,
+        history: History | None = None,
     ) -> None:
         super().__init__(parent)
         self.reel = Reel(folder)
@@ -97,11 +100,12 @@ class World(QObject):
         self._configures: dict[int, ProjectSettings] = {}
         self._recordings: set[int] = set()  # waiting for their acknowledgement
         self._branchings: set[int] = set()  # waiting for their acknowledgement
+        self._known = KnownHistory(history)
         self._unseen: list[tuple[int, float]] = []  # frame from which a prompt shows, moment of Enter
         self._last_said = 0
         self._last_made = 0.0  # moment
         self._worker = Worker(
-            open_engine, open_session, self.reel, self._bell.emit, config, timeline, self.log
+            open_engine, open_session, self.reel, self._bell.emit, config, timeline, self.log, history
         )
         self._bell.connect(self._drain, Qt.ConnectionType.QueuedConnection)
         self.playback.moved.connect(self._played)
@@ -134,6 +138,15 @@ class World(QObject):
             making = blocks * sizes.block_frames / fps - (time.perf_counter() - self._last_made)
         return max(0.0, playing, making)
 
+    @property
+    def configuring(self) -> bool:
+        """Whether settings were asked for and not answered yet."""
+        return bool(self._configures)
+
+    def history(self, timeline: Timeline) -> History:
+        """All branches as they are now, `timeline` being the current one's."""
+        return self._known.history(timeline)
+
     def thumbnail(self, frame: int) -> QImage | None:
         """A small picture of a past moment, also where its pages were dropped."""
         return self.thumbnails.at(frame)
@@ -152,7 +165,7 @@ class World(QObject):
 
     def set_timeline(self, timeline: Timeline) -> None:
         """The edited timeline, for blocks that are not made yet."""
-        self._worker.post(SetTimeline(self._worker.new_id(), self._epoch, timeline, self._last_said))
+        self._worker.post(self._timeline_command(timeline))
 
     def configure(self, config: EngineConfig, settings: ProjectSettings) -> None:
         """Settings from the next block on; `configured` answers."""
@@ -161,13 +174,22 @@ class World(QObject):
         self._worker.post(command)
 
     def restart(
-        self, timeline: Timeline, config: EngineConfig, keep_prompts: bool = True, reload: bool = False
+        self,
+        timeline: Timeline,
+        config: EngineConfig,
+        keep_prompts: bool = True,
+        reload: bool = False,
+        history: History | None = None,
+        anew: bool = False,
     ) -> None:
         """A new world from block 0. Prompts that were not acknowledged yet go along, unless told otherwise.
 
-        `reload`: the engine is opened anew.
+        `reload`: the engine is opened anew. `history`: branches that are made again, the current one at once;
+        `anew`: with `config` rather than with the settings of then.
         """
         self._epoch += 1
+        history = None if history is None or history.plain else history
+        self._known = KnownHistory(history)
         waiting, self._says = self._says, {}
         self._configures.clear()
         self._unseen.clear()
@@ -177,24 +199,24 @@ class World(QObject):
         self.blocks = 0
         self.reel.clear(self._epoch)
         self.state = "loading"
-        self._worker.post(Restart(self._worker.new_id(), self._epoch, timeline, config, reload))
+        self._worker.post(
+            Restart(self._worker.new_id(), self._epoch, timeline, config, reload, history, anew)
+        )
         self._worker.post(SetRunning(self._worker.new_id(), self._epoch, self.playback.running))
         if keep_prompts:
             for prompt, since in waiting.values():
                 self._say(prompt, since)
         self.playback.rewind()
 
-    def rewind(self, block: int, name: str) -> None:
+    def rewind(self, block: int, name: str, timeline: Timeline) -> None:
         """Goes on from the start of `block` as a new branch; `branched` or `branch_refused` answer."""
-        self._epoch += 1
-        self._change_branches(Rewind(self._worker.new_id(), self._epoch, block, name))
-        self._running_changed()
+        left = self._timeline_command(timeline)
+        self._go_elsewhere(Rewind(self._worker.new_id(), self._epoch + 1, block, name, left))
 
-    def switch_branch(self, name: str) -> None:
-        """Goes on at the end of another branch; `branched` or `branch_refused` answer."""
-        self._epoch += 1
-        self._change_branches(SwitchBranch(self._worker.new_id(), self._epoch, name))
-        self._running_changed()
+    def switch_branch(self, name: str, timeline: Timeline) -> None:
+        """Leaves a branch with its edited timeline for another; `branched` or `branch_refused` answer."""
+        left = self._timeline_command(timeline)
+        self._go_elsewhere(SwitchBranch(self._worker.new_id(), self._epoch + 1, name, left))
 
     def rename_branch(self, name: str, new: str) -> None:
         """Another name; `branched` or `branch_refused` answer."""
@@ -227,6 +249,18 @@ class World(QObject):
             self.reel.close()
         return ended
 
+    def _timeline_command(self, timeline: Timeline) -> SetTimeline:
+        return SetTimeline(self._worker.new_id(), self._epoch, timeline, self._last_said)
+
+    def _go_elsewhere(self, command: Rewind | SwitchBranch) -> None:
+        """Prompts that were not acknowledged yet go along."""
+        self._epoch = command.epoch
+        waiting, self._says = self._says, {}
+        self._unseen.clear()
+        self._change_branches(command)
+        for prompt, since in waiting.values():
+            self._say(prompt, since)
+
     def _change_branches(self, command: Rewind | SwitchBranch | RenameBranch | DeleteBranch) -> None:
         self._branchings.add(command.id)
         self._worker.post(command)
@@ -253,6 +287,7 @@ class World(QObject):
         for message in self._worker.take():
             if isinstance(message, Made) and message.epoch == self._epoch:
                 made.append(message.telemetry)
+                self._known.add(message.telemetry.block, message.record)
                 continue
             if made:
                 self._tell_made(made)
@@ -283,8 +318,11 @@ class World(QObject):
             case Acknowledged():
                 self._acknowledged(message)
             case Branched(epoch=self._epoch):
+                self._known = KnownHistory(message.history)
                 self.blocks = message.block
                 self.branched.emit(message)
+                if message.moved:
+                    self._running_changed()
             case Begun(epoch=self._epoch):
                 self.begun.emit(message)
             case WouldRecall(epoch=self._epoch):
@@ -315,5 +353,6 @@ class World(QObject):
             self._branchings.discard(message.id)
             if message.refused is not None:
                 self.branch_refused.emit(message.refused)
+                self._running_changed()
         elif message.id in self._configures:
             self.configured.emit(message, self._configures.pop(message.id))

@@ -112,6 +112,8 @@ class History:
     @property
     def outline(self) -> History:
         """Without what blocks were made from: it changes with edits only, not while the world goes on."""
+        if len(self.branches) == 1 and not self.extra:
+            return History()
         return replace(self, branches=tuple(replace(branch, records=()) for branch in self.branches))
 
     def get(self, name: str) -> Branch:

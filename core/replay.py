@@ -11,7 +11,7 @@ import numpy.typing as npt
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
-from worldattention.core.history import Branch, History
+from worldattention.core.history import ROOT, BlockRecord, Branch, History
 from worldattention.core.recorded import RecordedSession
 from worldattention.core.telemetry import BlockResult
 from worldattention.core.timeline import Timeline
@@ -111,6 +111,20 @@ class ReplaySession:
     def history(self) -> History:
         """One branch: what was recorded."""
         return History((Branch(timeline=self.timeline),))
+
+    @property
+    def branch(self) -> str:
+        """Its name."""
+        return ROOT
+
+    @property
+    def last_record(self) -> BlockRecord:
+        """What the newest block was made from, as far as it was recorded."""
+        record = self.engine.recorded.records[self.engine.block - 1]
+        return BlockRecord(record.prompt, record.seed, record.preset, record.attention, record.retrieval)
+
+    def begin(self, _history: History) -> None:
+        """A recording has one past only."""
 
     def rewind(self, _block: int, _name: str, _cancel: Callable[[], bool] | None = None) -> None:
         """Raises UserError, as `switch`, `rename` and `delete` do."""

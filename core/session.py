@@ -56,6 +56,11 @@ class Session:
         return self._history.put(replace(branch, timeline=self.timeline, records=own))
 
     @property
+    def branch(self) -> str:
+        """Name of the current branch."""
+        return self._history.current
+
+    @property
     def last_record(self) -> BlockRecord:
         """What the newest block was made from."""
         return self.engine.records[-1]

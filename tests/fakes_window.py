@@ -247,6 +247,17 @@ class FakeSession:
         self._waiting: dict[str, list[dict[str, object]]] = {}
 
     @property
+    def branch(self) -> str:
+        return self._history.current
+
+    @property
+    def last_record(self) -> BlockRecord:
+        return BlockRecord("")
+
+    def begin(self, history: History) -> None:
+        self._history, self.timeline = history, history.get(history.current).timeline
+
+    @property
     def history(self) -> History:
         branch = self._history.get(self._history.current)
         records = tuple(BlockRecord("") for _ in range(branch.from_block, self.engine.block))

@@ -67,7 +67,7 @@ def projects(draw):
             seed=draw(st.integers(0, 2**63 - 1)),
             extra=draw(extras("preset", "attention", "retrieval", "density", "seed")),
         ),
-        extra=draw(extras("format", "format_version", "name", "seconds", "settings", "events")),
+        extra=draw(extras("format", "format_version", "name", "seconds", "settings", "events", "history")),
         event_extra={
             event_id: extra for event_id in ids if (extra := draw(extras("id", "start", "end", "prompt")))
         },

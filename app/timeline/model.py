@@ -49,6 +49,7 @@ class TimelineModel(QObject):
     playhead_moved = Signal()
     selection_changed = Signal()
     refused = Signal(str)  # why an edit was not possible
+    past_refused = Signal(object, object)  # PastError; a function that tries the edit again
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -158,6 +159,17 @@ class TimelineModel(QObject):
         self.playhead_moved.emit()
         self.world_changed.emit()
 
+    def show_branch(self, timeline: Timeline, block: int) -> None:
+        """The world goes on from `block` under `timeline`: what another branch made from there on goes."""
+        at = self.geometry.block_seconds(block)
+        self.pictures = {made: picture for made, picture in self.pictures.items() if made < block}
+        self.arcs = [arc for arc in self.arcs if arc.at < at]
+        self.mode_changes = [change for change in self.mode_changes if change.at < at]
+        self._newest, self.highlight, self._locked = None, None, at
+        self._timeline = timeline
+        self.changed.emit()
+        self.world_changed.emit()
+
     def set_locked(self, seconds: float) -> None:
         """The past now ends at `seconds`."""
         if seconds != self._locked:
@@ -219,6 +231,9 @@ class TimelineModel(QObject):
         """Applies a pure change as one undo step. False, and `refused`, when it is not possible."""
         try:
             after = change(self._timeline)
+        except rules.PastError as error:
+            self.past_refused.emit(error, lambda: self.edit(text, change))
+            return False
         except (UserError, KeyError) as error:
             self.refused.emit(str(error) if isinstance(error, UserError) else self.tr("The event is gone."))
             return False

@@ -28,6 +28,14 @@ def locked_sentence() -> str:
     )
 
 
+class PastError(UserError):
+    """An edit of what has been made; from `at` on, in seconds, another branch could have it."""
+
+    def __init__(self, at: float) -> None:
+        super().__init__(locked_sentence())
+        self.at = at
+
+
 @dataclass(frozen=True, slots=True)
 class Snapping:
     """Times that edges stick to within `tolerance` seconds; a tolerance of 0 switches it off.
@@ -100,7 +108,7 @@ def shift(
     if not moved:
         raise KeyError("no event to move")
     if moved[0].start < locked:
-        raise UserError(locked_sentence())
+        raise PastError(moved[0].start)
     held = next((event for event in moved if event.id == anchor), moved[0])
     by = to_frame(held.start + by) - held.start
     edges = (held.start, held.end, moved[0].start, moved[-1].end)
@@ -180,7 +188,7 @@ def resize(
     """
     event = timeline.get(event_id)
     if (event.start if edge == "start" else event.end) < locked:
-        raise UserError(locked_sentence())
+        raise PastError(event.start)
     guide = snapping.nearest(seconds)
     wanted = to_frame(seconds) if guide is None else guide
     if edge == "start":
@@ -198,7 +206,7 @@ def retime(timeline: Timeline, event_id: int, edge: str, seconds: float, locked:
     """One edge of the event at exactly that time. Raises UserError where it is past or another event is."""
     event = timeline.get(event_id)
     if (event.start if edge == "start" else event.end) < locked or seconds < locked:
-        raise UserError(locked_sentence())
+        raise PastError(min(event.start, seconds))
     if edge == "start":
         return timeline.change(event_id, start=seconds)
     return timeline.change(event_id, end=seconds)
@@ -217,7 +225,7 @@ def delete(timeline: Timeline, ids: Collection[int], locked: float) -> Timeline:
     """Without these events; of one under way, its past stays. Raises UserError when they are all past."""
     chosen = [event for event in timeline.events if event.id in ids]
     if not any(event.end > locked for event in chosen):
-        raise UserError(locked_sentence())
+        raise PastError(min((event.start for event in chosen), default=0.0))
     gone = {event.id for event in chosen if event.start >= locked}
     cut = {event.id for event in chosen if event.start < locked < event.end}
     return Timeline(
@@ -237,7 +245,7 @@ def reword(timeline: Timeline, event_id: int, prompt: str, locked: float) -> Tim
     if not prompt.strip():
         raise UserError(translate("TimelineRules", "The prompt is empty: write what shall be seen."))
     if event.end <= locked:
-        raise UserError(locked_sentence())
+        raise PastError(event.start)
     if event.start < locked:
         return timeline.change(event_id, end=locked).add(locked, event.end, prompt)
     return timeline.change(event_id, prompt=prompt)

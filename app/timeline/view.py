@@ -28,6 +28,7 @@ from worldattention.app.timeline.layout import MARGIN, RULER_HEIGHT, Layout
 from worldattention.app.timeline.marks import Marker
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.pointing import Pointed, pointed_at, pressed
+from worldattention.app.timeline.rules import PastError
 from worldattention.app.timeline.words import selection_words
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import MAX_SECONDS, Event
@@ -272,6 +273,9 @@ class TimelineView(QWidget):
             gesture.move(hand)
         except (UserError, KeyError) as error:
             self._end()
+            if isinstance(error, PastError):
+                self._model.past_refused.emit(error, lambda: True)
+                return
             gone = self.tr("The event is gone.")
             self._model.refused.emit(str(error) if isinstance(error, UserError) else gone)
         if gesture.draft.dragged:
