@@ -154,6 +154,7 @@ class Presenter(QObject):
                 window.notifications.tell(text, WARNING)
             if record.recall is not None:
                 window.prompt_box.show_memories(memories_of(record, self._model))
+        window.prompt_box.world_went_on()
         window.viewport.show_overlay(None)
         if not window.replay.active:  # there the panels follow the playhead
             self.show_blocks(records)

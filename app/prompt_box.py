@@ -118,6 +118,12 @@ class PromptBox(QWidget):
             self._foreseen = memories
             self._show_strip()
 
+    def world_went_on(self) -> None:
+        """A block was made: a text that would have recalled nothing may recall something now."""
+        if self._foreseen == () and not self._pause.isActive() and self.edit.text().strip():
+            self._foreseen = None
+            self.typing.emit(self.edit.text().strip())
+
     def show_nearest(self, text: str, nearest: str) -> None:
         """`text` is of another world: what would be shown instead, if it still stands in the line."""
         if text == self.edit.text().strip():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QEvent, QRectF, QStringListModel, Qt, Signal
 from PySide6.QtGui import QColor, QInputMethodEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent
@@ -116,19 +116,23 @@ class PromptEdit(LineEdit):
         painter.end()
 
     def _find_rest(self, text: str) -> None:
-        self._rest = ""
-        if self.complete is not None and text.strip():
-            for prompt in self.complete(text):
-                if prompt.lower().startswith(text.lower()):
-                    self._rest = prompt[len(text) :]
-                    break
+        going_on = (prompt for prompt in self._goes_on(text) if len(prompt) > len(text))
+        self._rest = next(going_on, text)[len(text) :]
         self.setAccessibleDescription(
             self.tr("Right completes to: {}").format(text + self._rest) if self._rest else ""
         )
         self.update()
 
+    def _goes_on(self, text: str) -> Iterator[str]:
+        """Prompts that begin with `text`: those of the world's language, then what was said before."""
+        if text.strip():
+            known = self.complete(text) if self.complete is not None else ()
+            for prompt in (*known, *reversed(self._history)):
+                if prompt.lower().startswith(text.lower()):
+                    yield prompt
+
     def _list_choices(self) -> None:
-        choices = self.complete(self.text()) if self.complete is not None else ()
+        choices = list(dict.fromkeys(self._goes_on(self.text())))
         self._choices.setStringList(choices[:COMPLETIONS])
         if choices:
             self._completer.complete()

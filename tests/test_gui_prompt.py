@@ -100,6 +100,27 @@ def test_right_takes_the_completion_and_enter_does_not(box):
     assert box.heard[-1] == ("said", "A man in a red sh")
 
 
+def test_what_was_said_before_completes_too(box):
+    box.edit.remember("my own words about a heron")
+    QTest.keyClicks(box.edit, "my own w")
+    assert box.edit.rest == "ords about a heron"
+    QTest.keyClicks(box.edit, "h")
+    assert box.edit.rest == ""
+
+
+def test_a_text_that_would_recall_nothing_yet_is_asked_again_when_the_world_went_on(box, qtbot):
+    QTest.keyClicks(box.edit, "a red ball")
+    qtbot.waitUntil(lambda: box.heard == [("typing", "a red ball")], timeout=20000)
+    box.world_went_on()  # not answered yet
+    box.show_foreseen("a red ball", ())
+    assert len(box.heard) == 1
+    box.world_went_on()
+    assert box.heard == [("typing", "a red ball")] * 2
+    box.show_foreseen("a red ball", (memory(4.0, 0.81),))
+    box.world_went_on()
+    assert len(box.heard) == 2
+
+
 def test_the_list_of_completions_is_reached_by_keys(box, qtbot):
     QTest.keyClicks(box.edit, "A boy in a ")
     QTest.keyClick(box.edit, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
