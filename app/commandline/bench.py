@@ -15,12 +15,10 @@ from worldattention.app.commandline.options import Options, positive
 if TYPE_CHECKING:
     from worldattention.core.evaluation.bench_attention import AttentionSample
 
-HELP = (
-    "time attention, whole blocks, parts of a transformer block, the memory's tiers, or the window's answer"
-)
+HELP = "time attention, whole blocks of a world, parts of a layer, fp8 layers, memory tiers, or the window's answer"
 DTYPES = ("float32", "bfloat16")
 FORCED_DENSITY = 0.3
-WHAT = ("attention", "engine", "block", "tiers", "latency")
+WHAT = ("attention", "engine", "block", "linears", "tiers", "latency")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--random-weights",
         choices=("wan", "toy"),
         metavar="wan|toy",
-        help="engine, block: a model of Wan2.1-1.3B's size, or a tiny one, with random weights: speed alone",
+        help="sizes of Wan2.1-1.3B, or tiny ones, with random weights: speed alone (attention: with --made-up)",
     )
     parser.add_argument(
         "--scene-blocks",
@@ -61,7 +59,9 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     from worldattention.core.project import ProjectSettings
 
     config = options.engine_config(ProjectSettings()).attention
-    samples = _made_up(options, config.block) if arguments.made_up else _of_model(options)
+    samples = (
+        _made_up(options, config.block, arguments.random_weights) if arguments.made_up else _of_model(options)
+    )
     records = []
     with console.progress_bar("Bench", "types") as show:
         for count, name in enumerate(DTYPES):
@@ -87,11 +87,12 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     return 0
 
 
-def _made_up(options: Options, block: int) -> list[AttentionSample]:
+def _made_up(options: Options, block: int, size: str | None) -> list[AttentionSample]:
     from worldattention.core.evaluation.bench_attention import AttentionShape, made_up_sample
     from worldattention.core.loading import pick_device
 
-    return [made_up_sample(AttentionShape(), block, pick_device(options.device), options.seed or 0)]
+    shape = AttentionShape(1560, heads=12, channels=128) if size == "wan" else AttentionShape()
+    return [made_up_sample(shape, block, pick_device(options.device), options.seed or 0)]
 
 
 def _of_model(options: Options) -> list[AttentionSample]:

@@ -1,4 +1,4 @@
-"""`worldattention bench engine` and `bench block`: whole blocks rung by rung, and the parts of a layer."""
+"""`worldattention bench engine`, `block` and `linears`: blocks rung by rung, parts of a layer, fp8 layers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Times and reports. Raises UserError or Cancelled."""
     from worldattention.core.evaluation import bench_engine as bench
+    from worldattention.core.evaluation.bench_linears import benchmark_linears
 
     model, config = _model(arguments, options)
     with cancel_on_signal() as cancel, console.progress_bar("Bench", "blocks") as show:
-        if arguments.what == "engine":
+        if arguments.what == "linears":
+            record = benchmark_linears(model, config, arguments.repeats, show, cancel)
+        elif arguments.what == "engine":
             record = bench.benchmark_engine(
                 model, config, arguments.repeats, arguments.scene_blocks, show, cancel
             )
@@ -31,6 +34,9 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
             )
     if options.json:
         console.say_json(record)
+        return 0
+    if arguments.what == "linears":
+        console.say(_distances(record))
         return 0
     for line in [*_heading(record), *(_ladder(record) if "rungs" in record else []), *_parts(record)]:
         console.say(line)
@@ -53,6 +59,14 @@ def _model(arguments: argparse.Namespace, options: Options) -> tuple[WorldModel,
     if model.geometry.frame_tokens < config.attention.block:
         config = replace(config, attention=replace(config.attention, block=model.geometry.frame_tokens))
     return model, config
+
+
+def _distances(record: dict[str, Any]) -> str:
+    distances = ", ".join("equal" if value is None else f"{value:.1f}" for value in record["psnr_db"])
+    return (
+        f"Pictures of {record['model']} with fp8 linear layers against {record['dtype']}, block by block, dB: "
+        f"{distances}; a block took {record['fp8_ms']:.0f} ms against {record['ms']:.0f} ms on {record['device']}."
+    )
 
 
 def _heading(record: dict[str, Any]) -> list[str]:
