@@ -12,9 +12,7 @@ from worldattention.app.export import ExportJob
 from worldattention.app.export_dialog import ExportDialog, Extent, ProgressDialog
 from worldattention.app.messages import ExportDone
 from worldattention.app.notifications import ERROR, INFO
-from worldattention.core.errors import UserError
 from worldattention.core.geometry import FPS
-from worldattention.core.project import project_to_json
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
@@ -63,11 +61,7 @@ class ExportFlow(QObject):
         path = Path(chosen)
         if form.suffix and path.suffix.lower() != form.suffix:
             path = path.with_name(path.name + form.suffix)
-        try:
-            comment = project_to_json(window.files.project)
-        except UserError:
-            comment = ""  # the video is not worth less for it
-        self.begin(form.job(path, window.files.name, comment))
+        self.begin(form.job(path, window.files.name, window.files.as_text()))
 
     def begin(self, job: ExportJob) -> None:
         """Does a job."""

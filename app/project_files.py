@@ -19,6 +19,7 @@ from worldattention.core.project import (
     ProjectSettings,
     load_project,
     new_project,
+    project_to_json,
     save_project,
 )
 from worldattention.core.timeline import Timeline
@@ -89,6 +90,13 @@ class ProjectFiles(QObject):
             extra = {**extra, MARKERS: markers_to_json(now.markers)}
         history = History() if now.history.plain else now.history
         return replace(self.saved, timeline=now.timeline, settings=now.settings, extra=extra, history=history)
+
+    def as_text(self) -> str:
+        """The project as its file would be, for a video's metadata; empty where it cannot be."""
+        try:
+            return project_to_json(self.project)
+        except UserError:
+            return ""
 
     @property
     def changed(self) -> bool:

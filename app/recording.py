@@ -43,7 +43,7 @@ class RecordingFlow(QObject):
     def begin(self, path: Path) -> None:
         """Records from the next block on."""
         self._show(True)
-        self._window.world.record(path, self._window.files.name)
+        self._window.world.record(path, self._window.files.name, self._window.files.as_text())
 
     def _recorded(self, message: Recorded) -> None:
         self._show(False)

@@ -51,6 +51,8 @@ from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.telemetry_log import TelemetryLog
 from worldattention.core.timeline import Timeline
 
+LOADING_DEADLINE_S = 1.5
+"""An import of a large library cannot be cancelled, and before the first world there is nothing to lose."""
 TELEMETRY_BLOCKS = 2000
 """Newest records that are kept in memory."""
 
@@ -243,6 +245,8 @@ class World(QObject):
     def close(self, deadline_s: float = 10.0) -> bool:
         """Ends the worker and frees the reel. False when the worker did not end in time."""
         self.playback.pause()
+        if self.state == "loading" and self._epoch == 0:
+            deadline_s = min(deadline_s, LOADING_DEADLINE_S)
         ended = self._worker.close(deadline_s)
         self.past.close()
         if ended:

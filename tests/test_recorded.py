@@ -176,3 +176,44 @@ def test_case_20_a_killed_recording_plays_all_but_its_last_second(tmp_path, coun
         folder.mkdir()
         written, frames = kill_a_recording(folder, int(draw.integers(8, 39)))
         assert frames >= written - 16
+
+
+def test_case_17_recording_takes_the_worker_less_than_a_twentieth_of_a_block(tmp_path):
+    results = made(30)
+    recording = SessionRecording(tmp_path / "a.mp4", 128, 256)
+    costs = []
+    for result in results:
+        begin = time.thread_time()
+        recording.write(result.frames, result.telemetry)
+        costs.append(time.thread_time() - begin)
+    recording.close()
+    assert sorted(costs)[15] < 0.05 * 12 / 16  # of what a block lasts
+
+
+@pytest.mark.endurance
+@pytest.mark.timeout(1800)
+def test_case_17_recording_on_and_off_side_by_side(tmp_path, record_property, capsys):
+    """A benchmark: blocks of the pocket world, on and off by turns in one run. Reported; asserted only loosely."""
+    from worldattention.core.loading import open_engine
+
+    engine = open_engine("pocket", "cpu")
+    times = {True: [], False: []}
+    try:
+        recording = SessionRecording(tmp_path / "a.mp4", engine.geometry.height, engine.geometry.width)
+        for block in range(80):
+            on = block % 2 == 1
+            begin = time.perf_counter()
+            result = engine.step(
+                "A man in a red shirt throws a red ball in a village street on a bright day."
+            )
+            if on:
+                recording.write(result.frames, result.telemetry)
+            times[on].append(time.perf_counter() - begin)
+        recording.close()
+    finally:
+        engine.close()
+    ratio = float(np.median(times[True][5:]) / np.median(times[False][5:]))
+    record_property("recording_on_over_off", ratio)
+    with capsys.disabled():
+        print(f"recording on / off: {ratio:.3f}")
+    assert ratio < 1.25
