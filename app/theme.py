@@ -205,10 +205,13 @@ def _desktops(app: QApplication) -> str:
 
 
 def _wear(app: QApplication, name: str) -> None:
+    if app.property(_NAME) == name:
+        return
+    if app.property(_NAME) is None:  # for the first time; every further restyling would cost as much again
+        app.setStyle(QStyleFactory.create("Fusion"))
+        app.setFont(font())
     app.setProperty(_NAME, name)
-    app.setStyle(QStyleFactory.create("Fusion"))
     app.setPalette(_palette(colours()))
-    app.setFont(font())
     app.setStyleSheet(style_sheet(colours()))
 
 

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QWidget
 
 from tests.source_texts import ROOT, refusals, templates
 from worldattention.app import appearance, sentences
-from worldattention.app.appearance import Appearance
 from worldattention.app.notifications import Notifications
 from worldattention.app.sentences import SENTENCES, spoken
 from worldattention.core.errors import UserError
@@ -24,9 +23,9 @@ SEEN_IN_THE_WINDOW = (
 
 @pytest.fixture
 def korean(qapp):
-    appearance.take_on(qapp, Appearance(language="ko"))
+    appearance.speak(qapp, "ko")
     yield
-    appearance.take_on(qapp, Appearance(language="en"))
+    appearance.speak(qapp, "en")
 
 
 def test_every_listed_sentence_is_one_that_is_said() -> None:
@@ -94,7 +93,7 @@ def test_a_notice_is_shown_in_korean_and_an_unlisted_one_as_it_is(korean, qtbot)
 
 
 def test_in_english_nothing_is_changed(qapp) -> None:
-    appearance.take_on(qapp, Appearance(language="en"))
+    appearance.speak(qapp, "en")
     for template in sentences.SENTENCES:
         words = ["x" * 3] * template.count("{}")
         assert spoken(filled(template, words)) == filled(template, words)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QDockWidget, QLabel, Q
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.source_texts import ROOT, bare_texts, window_files
-from worldattention.app import appearance
+from worldattention.app import appearance, theme
 from worldattention.app.appearance import Appearance
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.core.config import EngineConfig
@@ -35,9 +35,10 @@ def messages() -> list[tuple[str, str, ElementTree.Element]]:
 @pytest.fixture
 def window(qapp, qtbot):
     """Opens a window of a language: `window("ko")`."""
+    theme.apply_theme(qapp, "dark")
 
     def open_window(language: str) -> MainWindow:
-        appearance.take_on(qapp, Appearance(language=language))
+        appearance.speak(qapp, language)
         project = load_project(ROOT / "assets/samples/red_ball.world")
         made = MainWindow(Setup(opener(Script()), FakeSession, lambda settings: EngineConfig(), project))
         qtbot.addWidget(made)
@@ -47,7 +48,7 @@ def window(qapp, qtbot):
         return made
 
     yield open_window
-    appearance.take_on(qapp, Appearance(language="en"))
+    appearance.speak(qapp, "en")
 
 
 @pytest.mark.parametrize(
