@@ -29,8 +29,13 @@ def open_view(qtbot, timeline=THREE):
     widget.set_range(0.0, SCALE)
     widget.model = model
     widget.refusals = []
-    model.refused.connect(widget.refusals.append)
+    hear_refusals(widget)
     return widget
+
+
+def hear_refusals(view):
+    view.model.refused.connect(view.refusals.append)
+    view.model.past_refused.connect(lambda error, _again: view.refusals.append(str(error)))
 
 
 def at(view, seconds, lane="events"):
@@ -100,6 +105,6 @@ def open_dock(qtbot, timeline=THREE):
     view.setFocus()
     view.set_range(0.0, SCALE)
     view.model, view.dock, view.refusals, view.kept = model, dock, [], window
-    model.refused.connect(view.refusals.append)
+    hear_refusals(view)
     view.seek_requested.connect(model.set_playhead)
     return view

@@ -205,7 +205,7 @@ def resize(
 def retime(timeline: Timeline, event_id: int, edge: str, seconds: float, locked: float) -> Timeline:
     """One edge of the event at exactly that time. Raises UserError where it is past or another event is."""
     event = timeline.get(event_id)
-    if (event.start if edge == "start" else event.end) < locked or seconds < locked:
+    if (event.start if edge == "start" else event.end) < locked or 0 <= seconds < locked:
         raise PastError(min(event.start, seconds))
     if edge == "start":
         return timeline.change(event_id, start=seconds)
