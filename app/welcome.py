@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from worldattention.app import theme
 from worldattention.app.texts import QT_TRANSLATE_NOOP, plain_label, tip, translate
 
-PICTURE = QSize(224, 112)
-CARD_WIDTH = 244
+PICTURE = QSize(200, 100)
+CARD_WIDTH = 220
 RECENT_SHOWN = 4
 
 TITLES = {
@@ -66,15 +66,15 @@ class Welcome(QScrollArea):
         page = QWidget()
         page.setObjectName("welcomePage")
         column = QVBoxLayout(page)
-        column.setContentsMargins(20, 18, 20, 18)
-        column.setSpacing(12)
+        column.setContentsMargins(20, 10, 20, 10)
+        column.setSpacing(8)
         column.addWidget(_heading(self.tr("A world that remembers")))
         line = plain_label(self.tr("Start a sample world, or type below what you want to see."))
         line.setObjectName("muted")
         line.setWordWrap(True)
         column.addWidget(line)
         self._grid = QGridLayout()
-        self._grid.setSpacing(10)
+        self._grid.setSpacing(8)
         self.cards = [self._card(path) for path in in_order(samples)]
         self.recent = [self._recent(path) for path in recent[:RECENT_SHOWN]]
         self._cells: list[QWidget] = [*self.cards, *([self._recent_card()] if self.recent else [])]
