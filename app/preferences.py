@@ -128,14 +128,20 @@ def preferences_from_json(text: str) -> Preferences:
 
 def check_quota(tier: str, text: str, cache_folder: Path) -> tuple[int | None, str]:
     """Bytes of a typed quota (None: nothing was typed) and what it means here. Raises UserError."""
-    there = free_bytes(cache_folder) if tier == "disk" else psutil.virtual_memory().total
-    place = "free there" if tier == "disk" else "of memory"
+    on_disk = tier == "disk"
+    there = free_bytes(cache_folder) if on_disk else psutil.virtual_memory().total
+    amount = format_bytes(there)
     if not text.strip():
-        return None, f"Chosen by the program; this machine has {format_bytes(there)} {place}."
+        if on_disk:
+            return None, f"Chosen by the program: {amount} are free there."
+        return None, f"Chosen by the program: this machine has {amount} of memory."
     quota = parse_bytes(text)
+    if quota > there and on_disk:
+        raise UserError(f"There are only {amount} free there: give less than that.")
     if quota > there:
-        raise UserError(f"This machine has {format_bytes(there)} {place}: give less than that.")
-    return quota, f"{format_bytes(quota)} of {format_bytes(there)} {place}."
+        raise UserError(f"This machine has {amount} of memory: give less than that.")
+    part = format_bytes(quota)
+    return quota, f"{part} of the {amount} that are free." if on_disk else f"{part} of {amount} of memory."
 
 
 def check_cache_folder(text: str, default: Path) -> tuple[str | None, str]:

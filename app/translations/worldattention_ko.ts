@@ -99,6 +99,10 @@
         <translation>생성되는 영상 녹화</translation>
     </message>
     <message>
+        <source>Continue from here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <source>Restart the world</source>
         <translation>월드 다시 시작</translation>
     </message>
@@ -232,6 +236,78 @@
     <message>
         <source>ms</source>
         <translation>ms</translation>
+    </message>
+</context>
+<context>
+    <name>BranchesDock</name>
+    <message>
+        <source>Branches</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Branches of this world</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>From</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation type="unfinished">프롬프트</translation>
+    </message>
+    <message>
+        <source>Go to this branch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delete this branch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message numerus="yes">
+        <source>%n branch(es)</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{name}, from {time}: {prompt}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{branch} (the one that goes on)</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>Branching</name>
+    <message>
+        <source>Switch branch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Branch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Continue from here</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Branch there</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Rename branch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“{name}” goes on at {time}.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -1167,8 +1243,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>프롬프트가 바뀌면 월드가 되돌아보는 순간이 여기에 표시됩니다.</translation>
     </message>
     <message>
-        <source>The pages of the past in the attention window of the block that is shown. Click one to see it.</source>
-        <translation>표시 중인 블록의 어텐션 윈도우에 있는 과거의 페이지입니다. 누르면 그 순간을 볼 수 있습니다.</translation>
+        <source>The pages of the past that the newest recall put into the attention window. Click one to see it.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{} page</source>
@@ -1302,20 +1378,28 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>{} 그때까지 녹화한 것은 ‘{}’에 보관되어 있습니다.</translation>
     </message>
     <message>
-        <source>This machine has {} {}: give less than that.</source>
-        <translation>이 컴퓨터에는 {1} {0}이(가) 있습니다. 그보다 작게 정하세요.</translation>
+        <source>This machine has {} of memory: give less than that.</source>
+        <translation>이 컴퓨터의 메모리는 {}입니다. 그보다 적게 정하세요.</translation>
     </message>
     <message>
-        <source>Chosen by the program; this machine has {} {}.</source>
-        <translation>프로그램이 정합니다. 이 컴퓨터: {1} {0}.</translation>
+        <source>There are only {} free there: give less than that.</source>
+        <translation>그곳의 여유 공간은 {}뿐입니다. 그보다 적게 정하세요.</translation>
     </message>
     <message>
-        <source>of memory</source>
-        <translation>메모리</translation>
+        <source>Chosen by the program: this machine has {} of memory.</source>
+        <translation>프로그램이 정합니다. 이 컴퓨터의 메모리는 {}입니다.</translation>
     </message>
     <message>
-        <source>free there</source>
-        <translation>남은 공간</translation>
+        <source>Chosen by the program: {} are free there.</source>
+        <translation>프로그램이 정합니다. 그곳의 여유 공간은 {}입니다.</translation>
+    </message>
+    <message>
+        <source>{} of {} of memory.</source>
+        <translation>{} (메모리 {} 중)</translation>
+    </message>
+    <message>
+        <source>{} of the {} that are free.</source>
+        <translation>{} (여유 공간 {} 중)</translation>
     </message>
     <message>
         <source>{} are free there.</source>
