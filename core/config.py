@@ -159,6 +159,9 @@ def with_choices(
     return config
 
 
+SHAPES_MEMORY = "The preset and the quotas shape the memory: restart the world to change them."
+
+
 def memory_shape(config: EngineConfig) -> tuple[object, ...]:
     """What cannot change while the memory holds something."""
     cache = replace(config.cache, retrieval="hkv", recall_every_blocks=0, stage1_width=1)

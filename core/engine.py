@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from worldattention.core.config import AttentionConfig, EngineConfig, memory_shape
+from worldattention.core.config import SHAPES_MEMORY, AttentionConfig, EngineConfig, memory_shape
 from worldattention.core.cuda_graph import graph_recorder
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
@@ -111,7 +111,7 @@ class Engine:
         check_modes(self.model, config)
         if memory_shape(config) != memory_shape(self.config):
             if self.block:
-                raise UserError("Preset and quotas shape the memory: restart the world to change them.")
+                raise UserError(SHAPES_MEMORY)
             self._memory.close()
             self._memory = WorldMemory.empty(self.model, config)
         self.config = self._memory.config = config

@@ -4,8 +4,6 @@ import errno
 import os
 import random
 import stat
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -20,7 +18,6 @@ from worldattention.core.hkv.codec import RAW, encode_page, lay_out, page_bytes
 from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.page_file import PageFileError, PageKey
-from worldattention.core.hkv.session import MARKER, CacheSession, remove_dead_sessions
 from worldattention.core.hkv.store import open_store
 
 SHAPE = KVShape(layers=3, frame_tokens=2, heads=2, head_dim=4, dtype=torch.bfloat16)
@@ -192,84 +189,6 @@ def test_an_existing_file_or_planted_link_is_not_written(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["7.page", "victim"]
 
 
-def test_sessions_are_private_locked_and_removed(tmp_path):
-    root = tmp_path / "cache" / "pages"
-    first, second = CacheSession(root), CacheSession(root)
-    assert first.folder != second.folder
-    assert stat.S_IMODE(first.folder.stat().st_mode) == 0o700
-    first.page_path(3).write_bytes(b"x")
-    assert remove_dead_sessions(root) == 0
-    first.close()
-    first.close()
-    assert os.listdir(root) == [second.folder.name]
-    second.close()
-    assert os.listdir(root) == []
-
-
-def test_only_dead_marked_sessions_are_removed(tmp_path):
-    code = (
-        "import os, sys; from pathlib import Path; from worldattention.core.hkv.session import CacheSession;"
-        "s = CacheSession(Path(sys.argv[1])); s.page_path(1).write_bytes(b'x');"
-        "print(s.folder.name, flush=True); os._exit(9)"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    dead = tmp_path / run.stdout.strip()
-    assert run.returncode == 9
-    assert (dead / MARKER).exists()
-    unmarked, foreign = tmp_path / "session-unmarked", tmp_path / "photos"
-    for folder in (unmarked, foreign):
-        folder.mkdir()
-        (folder / "lock").touch()
-        (folder / "1.page").write_bytes(b"x")
-    (foreign / MARKER).write_bytes((dead / MARKER).read_bytes())
-    target = tmp_path / "target"
-    dead_copy = tmp_path / "session-linked"
-    target.mkdir()
-    for name in (MARKER, "lock"):
-        (target / name).write_bytes((dead / name).read_bytes())
-    dead_copy.symlink_to(target)
-    alive = CacheSession(tmp_path)
-    assert remove_dead_sessions(tmp_path) == 1
-    assert not dead.exists()
-    for folder in (unmarked, foreign, target, alive.folder):
-        assert (folder / "lock").exists()
-    alive.close()
-    assert remove_dead_sessions(tmp_path / "nowhere") == 0
-
-
-@pytest.mark.parametrize("ending", ["sys.exit(0)", "raise ValueError"])
-def test_a_program_that_ends_leaves_no_session(tmp_path, ending):
-    code = (
-        "import os, sys; from pathlib import Path; from worldattention.core.hkv.session import CacheSession;"
-        f"s = CacheSession(Path(sys.argv[1])); {ending}"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=False)
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_forked_child_leaves_its_parent_s_session(tmp_path):
-    code = (
-        "import os, sys; from pathlib import Path; from worldattention.core.hkv.session import CacheSession;"
-        "s = CacheSession(Path(sys.argv[1])); child = os.fork();"
-        "child or sys.exit(0); os.waitpid(child, 0); print(s.folder.exists())"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert run.stdout.strip() == "True"
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_stranger_s_file_in_a_dead_session_survives(tmp_path):
-    session = CacheSession(tmp_path)
-    (session.folder / "thesis.txt").write_text("mine")
-    session.close()
-    assert (session.folder / "thesis.txt").read_text() == "mine"
-    assert os.listdir(session.folder) == ["thesis.txt"]
-
-
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_pages_come_back_bit_equal_through_all_tiers(tmp_path_factory, data):
@@ -315,6 +234,7 @@ def spilled_bank(folder, pages=6):
 
 @pytest.mark.parametrize("damage", ["missing", "flipped", "truncated", "swapped"])
 def test_a_bad_file_is_a_counted_miss(tmp_path, damage):
+    """case_10: a missing file is a miss, not the end."""
     bank = spilled_bank(tmp_path)
     path = disk_of(bank)._session.page_path(bank._handles[1])
     if damage == "missing":
@@ -338,6 +258,7 @@ def test_a_bad_file_is_a_counted_miss(tmp_path, damage):
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_a_full_or_broken_disk_turns_the_tier_off_once(tmp_path, monkeypatch, code):
+    """case_12: the tier is off, with one notice, and the world goes on."""
     bank = spilled_bank(tmp_path)
 
     def write(descriptor, part):

@@ -65,6 +65,7 @@ def test_figures_for_people():
 
 
 def test_quotas_against_the_machine(tmp_path):
+    """case_11: said at start, in plain words, rather than a crash later."""
     folder = tmp_path / "not" / "yet"
     small = CacheConfig(device_quota_bytes=1000, dram_quota_bytes=1000, disk_quota_bytes=1000)
     assert fit_quotas(small, "cpu", folder, asked=("device", "dram", "disk")) == (small, ())

@@ -344,3 +344,24 @@ def test_the_last_holder_gives_a_loan_back():
     assert given == []
     loan.drop()
     assert given == [1]
+
+
+def test_case_10_a_full_ram_tier_spills_and_every_tier_counts(tmp_path):
+    """Nothing crashes when DRAM is full, and a tier that is never used would show in its figures."""
+    bank = make_bank(tmp_path, device=1, dram=2, disk=20)
+    frames = fill(bank, 8)
+    flush(bank)
+    device, dram, disk = bank.usage()
+    assert [tier.pages for tier in (device, dram, disk)] == [1, 2, 5]
+    assert [tier.evictions for tier in (device, dram, disk)] == [7, 5, 0]
+    assert [tier.written_bytes // PAGE_BYTES for tier in (device, dram, disk)] == [8, 7, 5]
+    assert len(dram.write_ms) == len(disk.write_ms) == 2
+    assert 0 < disk.write_ms[0] <= disk.write_ms[1]
+    assert disk.read_ms is None
+    with bank.recall([0, 5]) as recall:
+        assert all(same_page(data, frames, page) for page, data in recall.pages.items())
+    _, dram, disk = bank.usage()
+    assert (dram.hits, disk.hits) == (1, 1)
+    assert disk.read_bytes == PAGE_BYTES
+    assert disk.read_ms is not None
+    bank.close()

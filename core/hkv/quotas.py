@@ -26,7 +26,7 @@ def fit_quotas(
     `folder`: the cache folder (or where it will be made). `asked`: the tiers (`device`, `dram`, `disk`)
     whose quota a person gave. Defaults shrink to half of what is there; of what was asked for, only the
     DRAM quota may pass the machine's figure, with a warning (some virtual machines report too little
-    memory at start).
+    memory at start). The disk's free bytes are no guess: passing them is refused.
 
     Raises:
         UserError: a quota is negative, or a person asked for more than the machine has.
@@ -48,13 +48,16 @@ def fit_quotas(
         if name not in asked:
             config = replace(config, **{f"{name}_quota_bytes": available // 2})
             continue
-        sentence = (
-            f"The {name} quota asks for {format_bytes(quota)}, but this machine has "
-            f"{format_bytes(available)}: lower --{name}-quota."
+        asks = (
+            f"The {name} quota asks for {format_bytes(quota)}, but this machine has {format_bytes(available)}"
         )
         if name != "dram":
-            raise UserError(sentence)
-        warnings.append(sentence)
+            raise UserError(
+                f"{asks}: lower --{name}-quota, or the world would lose its pages when that is used up."
+            )
+        warnings.append(
+            f"{asks}: it is kept, since some machines report too little; lower --{name}-quota if this one swaps."
+        )
     return config, tuple(warnings)
 
 
