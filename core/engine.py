@@ -73,7 +73,7 @@ class Engine:
         self._pages = PageRecords()
         self._journal = Journal.empty(config.cache.folder or default_folder())
         self.approximate = False  # whether the past, as it is remembered, is no longer exactly what it was
-        self._notice = ""  # for the next block's record
+        self.notice = ""  # for the next block's record
         self.attention_observer: Observer | None = None  # for measurements of what is really attended to
 
     @property
@@ -358,7 +358,7 @@ class Engine:
 
     def _lost_exactness(self, notice: str) -> None:
         if not self.approximate:
-            self.approximate, self._notice = True, notice
+            self.approximate, self.notice = True, notice
 
     def _moment(self) -> Moment:
         memory = self._memory
@@ -378,7 +378,7 @@ class Engine:
         watch: Stopwatch,
         frames: int,
     ) -> BlockTelemetry:
-        bank, said, self._notice = self._memory.bank, self._notice, ""
+        bank, said, self.notice = self._memory.bank, self.notice, ""
         return block_telemetry(
             self.block,
             self.geometry,

@@ -76,6 +76,10 @@ def choose(op: str, case: Case, use: Use = "auto") -> Choice:
     Raises:
         BackendError: `use` names a backend that cannot run it.
     """
+    if use == "torch":
+        return _torch(op, case, "asked for")
+    if use == "auto" and case.device.type == "cpu":
+        return _torch(op, case, "plain torch on a CPU")
     gluon, triton = _no_gluon(op, case), _no_triton(op, case)
     if use == "gluon" and op == "sparse_attention":
         if gluon:
@@ -85,10 +89,6 @@ def choose(op: str, case: Case, use: Use = "auto") -> Choice:
         if triton:
             raise BackendError(f"triton cannot run {op}: {triton}")
         return Choice(op, "triton", "asked for")
-    if use == "torch":
-        return _torch(op, case, "asked for")
-    if case.device.type == "cpu":
-        return _torch(op, case, "plain torch on a CPU")
     if gluon is None:
         return Choice(op, "gluon", "Hopper: TMA and warpgroup matrix instructions")
     if triton is None:

@@ -30,8 +30,9 @@ def test_the_ladder(capsys):
 
 
 def test_the_parts_of_a_block_as_a_table(capsys):
-    assert main(["bench", "block", *TOY]) == 0
+    assert main(["bench", "block", *TOY, "--fp8-linears"]) == 0
     out = capsys.readouterr().out
+    assert "made-up, fp8 linears" in out
     for part in PARTS:
         assert f"| {part} |" in out
     assert "24 queries over" in out

@@ -37,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="sizes of Wan2.1-1.3B, or tiny ones, with random weights: speed alone (attention: with --made-up)",
     )
     parser.add_argument(
+        "--fp8-linears", action="store_true", help="engine, block: multiply linear layers in fp8"
+    )
+    parser.add_argument(
         "--scene-blocks",
         type=positive,
         default=14,

@@ -21,6 +21,10 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     from worldattention.core.evaluation.bench_linears import benchmark_linears
 
     model, config = _model(arguments, options)
+    if arguments.fp8_linears and arguments.what != "linears":
+        from worldattention.core.models.fp8 import with_fp8_linears
+
+        model = with_fp8_linears(model)
     with cancel_on_signal() as cancel, console.progress_bar("Bench", "blocks") as show:
         if arguments.what == "linears":
             record = benchmark_linears(model, config, arguments.repeats, show, cancel)
