@@ -225,3 +225,41 @@ def test_telemetry_is_saved_whole_or_as_a_table(tmp_path, records):
     assert rows[-1]["recalled_pages"].split() == [str(p.page) for p in records[-1].pages if p.recalled]
     with pytest.raises(UserError):
         save_telemetry(tmp_path / "no" / "t.csv", records)
+
+
+def test_the_memory_panel_tells_every_tier_in_full(qtbot, records):
+    panel = MemoryPanel()
+    qtbot.addWidget(panel)
+    disk = replace(
+        records[-1].tiers[-1],
+        written_bytes=3_500_000, drops=7, thinned=4, prefetched=9, prefetch_hits=5, late=2, read_ms=(3.25, 18.04),
+    )  # fmt: skip
+    record = replace(records[-1], tiers=(*records[-1].tiers[:-1], disk))
+    panel.bars.show_shared(0, 0)
+    panel.show_blocks([record])
+    assert "3.5 MB written to disk this session" in panel.readout
+    assert "7 dropped" in panel.readout
+    told = panel.bars.accessibleDescription()
+    for words in (
+        "none: a CPU",
+        "7 dropped (4 of them thinned)",
+        "9 prefetched, 5 of them used; 2 too late",
+        "read: 3.2",
+    ):
+        assert words in told
+    panel.bars.show_shared(233_472, 132)
+    assert "233 kB × 132 multiprocessors" in panel.bars.shared
+
+
+def test_quotas_are_lines_once_they_are_near(qtbot, records):
+    panel = MemoryPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    far = replace(records[0], tiers=tuple(replace(tier, quota_bytes=1 << 40) for tier in records[0].tiers))
+    panel.show_blocks([far])
+    assert not any(line.isVisible() for line in panel.quotas)
+    panel.show_blocks(records)
+    lines = [line.value() for line in panel.quotas if line.isVisible()]
+    limits = np.cumsum([tier.quota_bytes / 1e6 for tier in records[-1].tiers])
+    assert lines == pytest.approx([limit for limit in limits if limit in lines or limit < 2 * lines[0]])
+    assert lines[0] == pytest.approx(limits[0])

@@ -35,6 +35,9 @@ _STEPS = {
     Qt.Key.Key_End: (0, 1_000_000),
 }
 
+MARK = "#ff5a36"
+"""Frames over a heat map: viridis has nothing like it, and it is neither as dark nor as bright as its ends."""
+
 log = logging.getLogger(__name__)
 
 
@@ -89,7 +92,7 @@ class HeatPlot(Plot):
         self.image.setImage(rgba(*shown), levels=(0, 255), autoLevels=False)
 
     def _colour(self) -> None:
-        self._marked.setPen(pg.mkPen(theme.RECALL, width=1))
+        self._marked.setPen(pg.mkPen(theme.TEXT, width=1, style=Qt.PenStyle.DashLine))
         self._cursor.setPen(pg.mkPen(theme.TEXT, width=1))
         if self._shown is not None:
             self._draw_image(self._shown)

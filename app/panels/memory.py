@@ -8,14 +8,14 @@ from collections import deque
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock
 from worldattention.app.panels.plot import Plot, steps
-from worldattention.app.texts import translate
+from worldattention.app.texts import tip, translate
 from worldattention.core.telemetry import BlockTelemetry, TierUsage
 from worldattention.core.units import format_bytes
 
@@ -36,6 +36,7 @@ class TierBars(QWidget):
         self._traffic: dict[str, tuple[float, float]] = {}
         self._shared = ""
         self.setAccessibleName(self.tr("Memory of each tier"))
+        self.setToolTip(self.tr("↑ read from the tier, ↓ written to it, over the last five seconds"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
@@ -44,8 +45,35 @@ class TierBars(QWidget):
     def show_tiers(self, tiers: tuple[TierUsage, ...], traffic: dict[str, tuple[float, float]]) -> None:
         """Shows tiers with their (read, written) bytes a second."""
         self._tiers, self._traffic = tiers, traffic
-        self.setAccessibleDescription("; ".join([self.shared, *(self.row_text(tier) for tier in tiers)]))
+        self.setAccessibleDescription("; ".join([self.shared, *(self.tier_words(tier) for tier in tiers)]))
         self.update()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            row = (event.pos().y() - TOP_ROW_HEIGHT) // ROW_HEIGHT
+            if 0 <= row < len(self._tiers):
+                QToolTip.showText(event.globalPos(), tip(self.tier_words(self._tiers[row])), self)
+                return True
+        return super().event(event)
+
+    def tier_words(self, tier: TierUsage) -> str:
+        """All counters of a tier since the session began, a line each."""
+        lines = [
+            self.row_text(tier),
+            self.tr("{0} read, {1} written this session").format(
+                format_bytes(tier.read_bytes), format_bytes(tier.written_bytes)
+            ),
+            self.tr("{0} hits, {1} misses, {2} evicted, {3} dropped ({4} of them thinned)").format(
+                tier.hits, tier.misses, tier.evictions, tier.drops, tier.thinned
+            ),
+            self.tr("{0} prefetched, {1} of them used; {2} too late, {3} refused").format(
+                tier.prefetched, tier.prefetch_hits, tier.late, tier.refused
+            ),
+        ]
+        for words, times in ((self.tr("read"), tier.read_ms), (self.tr("write"), tier.write_ms)):
+            if times is not None:
+                lines.append(self.tr("{0}: {1:.1f} ms, 99 of 100 under {2:.1f} ms").format(words, *times))
+        return "\n".join(lines)
 
     def show_shared(self, multiprocessor_bytes: int, multiprocessors: int) -> None:
         """L0, the shared memory that the kernels compute in: a figure of the device, which never changes."""
@@ -193,7 +221,7 @@ class MemoryPanel(PanelDock):
         top = self._draw_quotas(record.tiers, max(float(stacked[:, -1].max()), 1.0) * 1.15)
         self.plot.setRange(QRectF(blocks[0], 0, max(24.0, float(blocks[-1] - blocks[0])), top), padding=0)
         last = int(blocks[0] + max(24.0, blocks[-1] - blocks[0]))
-        self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), self.tr("block"))
+        self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), self.tr("block"), named=1)
         self.plot.set_ticks("left", steps(0, int(0.94 * top), 3), "MB", first="{at:g} {unit}")
         hits = sum(tier.hits for tier in record.tiers)
         misses = sum(tier.misses for tier in record.tiers)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock, Segments
-from worldattention.app.panels.heat import HeatPlot, Scale
+from worldattention.app.panels.heat import MARK, HeatPlot, Scale
 from worldattention.app.panels.history import COLUMNS, PageHistory
 from worldattention.app.panels.plot import steps
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
@@ -93,8 +93,8 @@ class PagesPanel(PanelDock):
         self.set_readout("")
 
     def _colour_marks(self) -> None:
-        self._frames.setPen(pg.mkPen(theme.RECALL, width=1))
-        self._marks.setBrush(pg.mkBrush(theme.RECALL))
+        self._frames.setPen(pg.mkPen(MARK, width=1))
+        self._marks.setBrush(pg.mkBrush(MARK))
         self._draw()
 
     def _draw(self) -> None:
@@ -126,7 +126,7 @@ class PagesPanel(PanelDock):
         told = [tier for tier in theme.TIER_LEVELS if tier in tiers]
         signs = [(theme.tier_colour(tier), theme.tier_name(tier)) for tier in told]
         if any(page.recalled for page in self.history.pages):
-            signs.insert(0, (theme.RECALL, self.tr("in the window")))
+            signs.insert(0, (MARK, self.tr("in the window")))
         return tuple(signs)
 
     def _draw_strip(self, left: float, width: float, pages: int) -> None:

@@ -74,11 +74,16 @@ class Plot(pg.PlotWidget):
             self._hint.setGeometry(self.rect())
 
     def set_ticks(
-        self, side: str, positions: Iterable[float], unit: str = "", first: str = "{unit} {at:g}"
+        self,
+        side: str,
+        positions: Iterable[float],
+        unit: str = "",
+        first: str = "{unit} {at:g}",
+        named: int = 0,
     ) -> None:
-        """Labels at `positions`; the first one names the unit, which saves a line for an axis title."""
+        """Labels at `positions`; the one at `named` names the unit, which saves a line for an axis title."""
         ticks = [
-            (at, first.format(unit=unit, at=at) if index == 0 and unit else f"{at:g}")
+            (at, first.format(unit=unit, at=at) if index == named and unit else f"{at:g}")
             for index, at in enumerate(positions)
         ]
         self.getAxis(side).setTicks([ticks])

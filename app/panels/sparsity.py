@@ -84,7 +84,8 @@ class SparsityPanel(PanelDock):
         self.plot.show_values(np.asarray(values, np.float32), QRectF(left, -0.5, columns, rows), 0.0, 1.0)
         self.plot.setRange(QRectF(left, -0.5, shown, rows), padding=0)
         first = round(left + 0.5)
-        self.plot.set_ticks("bottom", steps(first, first + shown - 1, 8), names[0])
+        named = int(self.history.isChecked())  # at the left edge there is no room for a name
+        self.plot.set_ticks("bottom", steps(first, first + shown - 1, 8), names[0], named=named)
         self.plot.set_ticks("left", steps(0, rows - 1, 4), names[1])
         known = bool(np.isfinite(values).any())
         self.scale.show_scale((0.0, 1.0) if known else None)

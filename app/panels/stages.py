@@ -149,7 +149,7 @@ class BarPlot(Plot):
         top = 1.12 * max(budget, float(np.quantile(bottom, 0.9)))
         shown = max(24, len(blocks))
         self.setRange(QRectF(self._first - 0.5, 0, shown, top), padding=0)
-        self.set_ticks("bottom", steps(self._first, self._first + shown - 1, 8), self.tr("block"))
+        self.set_ticks("bottom", steps(self._first, self._first + shown - 1, 8), self.tr("block"), named=1)
         self.set_ticks("left", steps(0, int(0.94 * top), 3), self.tr("ms"), first="{at:g} {unit}")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
