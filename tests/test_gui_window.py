@@ -186,7 +186,11 @@ def test_seek_plays_the_past_from_the_reel(window, qtbot):
     assert one.world.playback.position == one.world.reel.made - 1
     QTest.keyClick(one.timeline.view, Qt.Key.Key_J)
     QTest.keyClick(one.timeline.view, Qt.Key.Key_Home)
-    assert one.viewport.image == first
+    assert one.world.playback.position == 0
+    again, before = (
+        np.frombuffer(image.bits(), np.uint8).astype(int) for image in (one.viewport.image, first)
+    )
+    assert np.abs(again - before).mean() < 4  # by now it comes from the disk, where frames are coded
 
 
 def test_restart_begins_again_and_keeps_the_typed_prompts(window, qtbot):
