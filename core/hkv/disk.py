@@ -45,11 +45,11 @@ class _Write:
 
 @dataclass(slots=True, eq=False)
 class _Read:
-    """A page on its way out of its file."""
+    """A page on its way out of its file; `page` is there once the job is done."""
 
-    page: StoredPage
     job: Job
     ahead: bool
+    page: StoredPage | None = None
 
 
 class DiskTier:
@@ -181,14 +181,14 @@ class DiskTier:
             if read.job.done.wait(left):
                 self.collect()
         self._demanded.discard(handle)
-        if handle in self._reads:
-            self.traffic.late += 1
-            return Fetched(None, Loan(), late=True)
         write = self._writes.get(handle)
         if write is not None:
             return Fetched(write.source, write.loan.hold())
         if handle in self._bad:
             return Fetched(None, Loan())
+        if handle not in self._staged:
+            self.traffic.late += 1
+            return Fetched(None, Loan(), late=True)
         page, ahead = self._staged.pop(handle)
         self.traffic.prefetch_hits += ahead
         return Fetched(page, Loan())
@@ -315,18 +315,23 @@ class DiskTier:
 
     def _start_read(self, handle: int, ahead: bool) -> None:
         assert self._session is not None
-        page = self._new_page(self._homes[handle])
-        path, key = self._session.page_path(handle), self._key(handle, page.info)
-        job = Job(handle, lambda: read_page(path, key, page.parts, self._disk), key.file_bytes())
-        self._reads[handle] = _Read(page, job, ahead)
-        self._reader.submit(job, urgent=not ahead)
+        info = self._homes[handle]
+        path, key = self._session.page_path(handle), self._key(handle, info)
+
+        def work() -> None:
+            page = self._new_page(info)  # here, since page-locking takes its time
+            read_page(path, key, page.parts, self._disk)
+            read.page = page
+
+        read = _Read(Job(handle, work, key.file_bytes()), ahead)
+        self._reads[handle] = read
+        self._reader.submit(read.job, urgent=not ahead)
 
     def _complete_read(self, job: Job, read: _Read) -> None:
-        if job.error is not None:
-            if not isinstance(job.error, PageFileError):
-                raise job.error
+        if read.page is None:
             log.warning("page file %d is a miss: %s", job.handle, job.error)
-            self._bad.add(job.handle)
+            if isinstance(job.error, PageFileError | OSError):  # else there was no memory for it
+                self._bad.add(job.handle)
             return
         self.traffic.read_bytes += read.page.parts.nbytes
         self.traffic.read_ms.append(job.milliseconds)
