@@ -75,6 +75,7 @@ class ExportDialog(QDialog):
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
         self._lay_out()
+        self.length.setCurrentIndex(0 if extent.made_s > 0 else 1)
         for box in (self.kind, self.length, self.size_box):
             box.currentIndexChanged.connect(self._update)
         for edit in (self.start, self.end):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -198,6 +199,9 @@ class SettingsDialog(QDialog):
         number = name.removeprefix("cuda:")
         if name not in DEVICES and not (name != number and number.isascii() and number.isdecimal()):
             raise UserError(self.tr("Choose auto, cpu, cuda or cuda: and a number."))
+        torch = sys.modules.get("torch")  # asked for only once the engine has loaded it: it takes seconds
+        if name.startswith("cuda") and torch is not None and not torch.cuda.is_available():
+            raise UserError(self.tr("No CUDA device answers on this machine: choose auto or cpu."))
         return self.tr("The fastest that is there.") if name == "auto" else ""
 
     def _quota_words(self, tier: str, edit: QLineEdit) -> str:

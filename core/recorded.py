@@ -82,7 +82,8 @@ def open_recorded(path: Path) -> RecordedSession:
         first = next(frames, None)
     if first is None:
         raise UserError(f"The video '{video}' cannot be played: open another recording.")
-    return RecordedSession(video, first.shape[0], first.shape[1], records)
+    whole = RecordedSession(video, first.shape[0], first.shape[1], records)
+    return replace(whole, records=_cut(records, _count_frames(video)))
 
 
 class SessionRecording:
@@ -172,6 +173,29 @@ def _renumbered(records: list[BlockTelemetry]) -> tuple[BlockTelemetry, ...]:
         result.append(replace(record, block=block, first_frame=frames, pages=pages))
         frames += record.frames
     return tuple(result)
+
+
+def _cut(records: tuple[BlockTelemetry, ...], frames: int) -> tuple[BlockTelemetry, ...]:
+    """Records of the first `frames` frames: a killed recording may lack the last ones that were told of."""
+    kept = [record for record in records if record.first_frame < frames]
+    if kept and kept[-1].first_frame + kept[-1].frames > frames:
+        kept[-1] = replace(kept[-1], frames=frames - kept[-1].first_frame)
+    return tuple(kept)
+
+
+def _count_frames(video: Path) -> int:
+    """Frames of a video, from its packets: nothing is decoded."""
+    command = [
+        *(find_ffmpeg(), "-hide_banner", "-nostdin", "-loglevel", "quiet", "-i", f"file:{video.absolute()}"),
+        *("-map", "0:v:0", "-c", "copy", "-progress", "pipe:1", "-nostats", "-f", "null", "-"),
+    ]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, check=False, start_new_session=True
+    )
+    counts = [
+        line[6:] for line in done.stdout.decode("ascii", "replace").splitlines() if line.startswith("frame=")
+    ]
+    return int(counts[-1]) if counts and counts[-1].strip().isdecimal() else 0
 
 
 def _decode(video: Path) -> Generator[npt.NDArray[np.uint8], None, None]:

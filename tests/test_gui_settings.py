@@ -4,6 +4,7 @@ import json
 import struct
 
 import pytest
+import torch
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMainWindow, QPushButton
 
@@ -156,6 +157,7 @@ def test_a_bad_choice_is_said_while_it_is_typed_and_cannot_be_applied(make_windo
         (dialog.quotas["disk"], "900TB", "disk quota"),
         (dialog.folder, "relative", "folder"),
         (dialog.device.lineEdit(), "toaster", "device"),
+        *([] if torch.cuda.is_available() else [(dialog.device.lineEdit(), "cuda", "device")]),
     ):
         before = edit.text()
         edit.clear()

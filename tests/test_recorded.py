@@ -86,6 +86,7 @@ def test_a_cut_pair_shows_what_both_have(tmp_path):
     session = open_recorded(path)
     assert len(session.records) == 4
     write_log(log, [result.telemetry for result in made(9)])
+    assert open_recorded(path).frames == 60
     replayed = ReplaySession(ReplayEngine(open_recorded(path)))
     frames = 0
     while not replayed.ended:
