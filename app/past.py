@@ -29,6 +29,7 @@ class Past(QObject):
         self._lock = Lock()
         self._frames: OrderedDict[int, Frames] = OrderedDict()  # by writing
         self._wanted: tuple[int, bool] | None = None  # its number, and whether it is waited for
+        self._world = 0  # counts worlds: what was read for an older one is thrown away
         self._busy = self._closed = False
         self._reader = ThreadPoolExecutor(1, "past")
 
@@ -49,6 +50,7 @@ class Past(QObject):
     def clear(self) -> None:
         """Another world: nothing of the old one is shown."""
         with self._lock:
+            self._world += 1
             self._frames.clear()
             self._wanted = None
 
@@ -76,7 +78,7 @@ class Past(QObject):
 
     def _have(self, number: int) -> bool:
         """Reads a frame unless it is there already; False where it cannot be read."""
-        writing = self._reel.writing(number)
+        world, writing = self._world, self._reel.writing(number)
         if writing is None:
             return False
         if self._reel.recent(number) is not None:
@@ -89,6 +91,8 @@ class Past(QObject):
         if frame is None:
             return False
         with self._lock:
+            if world != self._world:
+                return False
             self._frames[writing] = frame
             while len(self._frames) > KEPT:
                 self._frames.popitem(last=False)

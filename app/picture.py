@@ -97,7 +97,10 @@ class Picture(QObject):
 
     def refresh(self) -> None:
         """Brings the words over the picture up to date."""
-        self._window.viewport.show_lines(self._lines() if self._shown else ())
+        window, lines = self._window, self._lines()
+        window.viewport.show_lines(lines if self._shown else ())
+        if lines and not window.world.playback.playing:  # else a screen reader would never come to an end
+            window.viewport.setAccessibleDescription(". ".join(lines))
         self._count_down()
         failure = self._window.world.reel.failure
         if failure is not None:
@@ -135,7 +138,9 @@ class Picture(QObject):
         if window.viewport.image is None:
             window.notifications.tell(self.tr("There is no picture yet: let the world begin first."))
             return
-        window.world.playback.hold()  # the frame that was meant, not a later one
+        playback = window.world.playback
+        live = playback.playing and not playback.past
+        playback.hold()  # the frame that was meant, not a later one
         folder = window.files.path.parent if window.files.path is not None else Path.home()
         moment = clock(window.world.playback.position / FPS, True).replace(":", "m").replace(".", "s")
         start = str(folder / f"{window.files.name} {moment}.png")
@@ -143,6 +148,8 @@ class Picture(QObject):
         chosen, _ = QFileDialog.getSaveFileName(window, title, start, kinds)
         if chosen:
             self.snapshot(Path(chosen))
+        if live:
+            playback.back_to_live()
 
     def snapshot(self, path: Path) -> None:
         """Saves the frame that is shown as PNG, as it was made; a failure is told."""

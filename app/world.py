@@ -197,9 +197,9 @@ class World(QObject):
         self._unseen.clear()
         self.telemetry.clear()
         self.thumbnails.clear()
-        self.past.clear()
         self.blocks = 0
         self.reel.clear(self._epoch)
+        self.past.clear()  # after the reel: it must not fetch the old frames anew
         self.state = "loading"
         self._worker.post(
             Restart(self._worker.new_id(), self._epoch, timeline, config, reload, history, anew)

@@ -159,3 +159,29 @@ def test_without_a_folder_only_memory_is_kept(tmp_path):
     assert np.array_equal(reel.frame(119), made[119])
     assert reel.frame(3) is None
     reel.close()
+
+
+def test_case_4_what_was_read_for_an_older_world_is_never_shown(reel, qtbot, monkeypatch):
+    """CASES 4: no stale frame after a restart."""
+    fill(reel, 10)
+    reel._pending.result()
+    reading, gate, read = threading.Event(), threading.Event(), reel._segments.read
+
+    def slowly(writing):
+        frame = read(writing)
+        reading.set()
+        gate.wait(20)
+        return frame
+
+    monkeypatch.setattr(reel._segments, "read", slowly)
+    past = Past(reel)
+    assert past.frame(2) is None
+    assert reading.wait(20)
+    past.clear()
+    reel.clear(1)
+    gate.set()
+    new = fill(reel, 10, epoch=1, prompt="new")
+    reel._pending.result()
+    qtbot.waitUntil(lambda: past.frame(2) is not None, timeout=20000)
+    assert psnr(past.frame(2), new[2]) > 38
+    past.close()
