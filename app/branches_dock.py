@@ -72,7 +72,8 @@ class BranchesDock(PanelDock):
         self.tree.setCurrentItem(items.get(selected or history.current, items[history.current]))
         self.tree.blockSignals(False)
         self.tree.resizeColumnToContents(NAME)
-        self.set_readout(self.tr("%n branch(es)", "", len(items)))
+        count = self.tr("{} branch") if len(items) == 1 else self.tr("{} branches")
+        self.set_readout(count.format(len(items)))
         self._set_tools()
 
     @property

@@ -100,7 +100,7 @@
     </message>
     <message>
         <source>Continue from here</source>
-        <translation type="unfinished"></translation>
+        <translation>여기서부터 이어 가기</translation>
     </message>
     <message>
         <source>Restart the world</source>
@@ -242,72 +242,74 @@
     <name>BranchesDock</name>
     <message>
         <source>Branches</source>
-        <translation type="unfinished"></translation>
+        <translation>분기</translation>
     </message>
     <message>
         <source>Branches of this world</source>
-        <translation type="unfinished"></translation>
+        <translation>이 월드의 분기</translation>
     </message>
     <message>
         <source>Name</source>
-        <translation type="unfinished"></translation>
+        <translation>이름</translation>
     </message>
     <message>
         <source>From</source>
-        <translation type="unfinished"></translation>
+        <translation>시작</translation>
     </message>
     <message>
         <source>Prompt</source>
-        <translation type="unfinished">프롬프트</translation>
+        <translation>프롬프트</translation>
     </message>
     <message>
         <source>Go to this branch</source>
-        <translation type="unfinished"></translation>
+        <translation>이 분기로 가기</translation>
     </message>
     <message>
         <source>Delete this branch</source>
-        <translation type="unfinished"></translation>
+        <translation>이 분기 삭제</translation>
     </message>
-    <message numerus="yes">
-        <source>%n branch(es)</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-        </translation>
+    <message>
+        <source>{} branch</source>
+        <translation>분기 {}개</translation>
+    </message>
+    <message>
+        <source>{} branches</source>
+        <translation>분기 {}개</translation>
     </message>
     <message>
         <source>{name}, from {time}: {prompt}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}, {time}부터: {prompt}</translation>
     </message>
     <message>
         <source>{branch} (the one that goes on)</source>
-        <translation type="unfinished"></translation>
+        <translation>{branch} (이어지는 분기)</translation>
     </message>
 </context>
 <context>
     <name>Branching</name>
     <message>
         <source>Switch branch</source>
-        <translation type="unfinished"></translation>
+        <translation>분기 전환</translation>
     </message>
     <message>
         <source>Branch</source>
-        <translation type="unfinished"></translation>
+        <translation>분기 만들기</translation>
     </message>
     <message>
         <source>Continue from here</source>
-        <translation type="unfinished"></translation>
+        <translation>여기서부터 이어 가기</translation>
     </message>
     <message>
         <source>Branch there</source>
-        <translation type="unfinished"></translation>
+        <translation>그곳에서 분기</translation>
     </message>
     <message>
         <source>Rename branch</source>
-        <translation type="unfinished"></translation>
+        <translation>분기 이름 변경</translation>
     </message>
     <message>
         <source>“{name}” goes on at {time}.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}”이(가) {time}부터 이어집니다.</translation>
     </message>
 </context>
 <context>
@@ -1244,7 +1246,7 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     </message>
     <message>
         <source>The pages of the past that the newest recall put into the attention window. Click one to see it.</source>
-        <translation type="unfinished"></translation>
+        <translation>가장 최근의 회상이 어텐션 윈도우에 넣은 과거의 페이지입니다. 누르면 그 순간을 볼 수 있습니다.</translation>
     </message>
     <message>
         <source>{} page</source>
@@ -1378,28 +1380,20 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>{} 그때까지 녹화한 것은 ‘{}’에 보관되어 있습니다.</translation>
     </message>
     <message>
-        <source>This machine has {} of memory: give less than that.</source>
-        <translation>이 컴퓨터의 메모리는 {}입니다. 그보다 적게 정하세요.</translation>
+        <source>This machine has {} {}: give less than that.</source>
+        <translation>이 컴퓨터에는 {1} {0}이(가) 있습니다. 그보다 작게 정하세요.</translation>
     </message>
     <message>
-        <source>There are only {} free there: give less than that.</source>
-        <translation>그곳의 여유 공간은 {}뿐입니다. 그보다 적게 정하세요.</translation>
+        <source>Chosen by the program; this machine has {} {}.</source>
+        <translation>프로그램이 정합니다. 이 컴퓨터: {1} {0}.</translation>
     </message>
     <message>
-        <source>Chosen by the program: this machine has {} of memory.</source>
-        <translation>프로그램이 정합니다. 이 컴퓨터의 메모리는 {}입니다.</translation>
+        <source>of memory</source>
+        <translation>메모리</translation>
     </message>
     <message>
-        <source>Chosen by the program: {} are free there.</source>
-        <translation>프로그램이 정합니다. 그곳의 여유 공간은 {}입니다.</translation>
-    </message>
-    <message>
-        <source>{} of {} of memory.</source>
-        <translation>{} (메모리 {} 중)</translation>
-    </message>
-    <message>
-        <source>{} of the {} that are free.</source>
-        <translation>{} (여유 공간 {} 중)</translation>
+        <source>free there</source>
+        <translation>남은 공간</translation>
     </message>
     <message>
         <source>{} are free there.</source>
@@ -1531,35 +1525,35 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     </message>
     <message>
         <source>Block {} is not made yet: branch from one of the {} before.</source>
-        <translation>블록 {}은(는) 아직 생성되지 않았습니다. 앞의 {}개 블록 가운데 하나에서 갈라지세요.</translation>
+        <translation>블록 {}은(는) 아직 생성되지 않았습니다. 앞의 {}개 블록 가운데 하나에서 분기하세요.</translation>
     </message>
     <message>
         <source>There is no branch &apos;{}&apos;: choose one of {}.</source>
-        <translation>‘{}’ 갈래가 없습니다. {} 중에서 고르세요.</translation>
+        <translation>‘{}’ 분기가 없습니다. {} 중에서 고르세요.</translation>
     </message>
     <message>
         <source>The branch has no name: type one.</source>
-        <translation>갈래에 이름이 없습니다. 이름을 쓰세요.</translation>
+        <translation>분기에 이름이 없습니다. 이름을 쓰세요.</translation>
     </message>
     <message>
         <source>The branch&apos;s name is too long: use at most {} characters.</source>
-        <translation>갈래 이름이 너무 깁니다. {}자 이하로 쓰세요.</translation>
+        <translation>분기 이름이 너무 깁니다. {}자 이하로 쓰세요.</translation>
     </message>
     <message>
         <source>The branch&apos;s name holds a character that cannot be shown: remove it.</source>
-        <translation>갈래 이름에 표시할 수 없는 글자가 있습니다. 지우세요.</translation>
+        <translation>분기 이름에 표시할 수 없는 글자가 있습니다. 지우세요.</translation>
     </message>
     <message>
         <source>There is a branch &apos;{}&apos; already: choose another name.</source>
-        <translation>‘{}’ 갈래가 이미 있습니다. 다른 이름을 고르세요.</translation>
+        <translation>‘{}’ 분기가 이미 있습니다. 다른 이름을 고르세요.</translation>
     </message>
     <message>
         <source>The branch &apos;{}&apos; is in use: switch to another one before deleting it.</source>
-        <translation>‘{}’ 갈래는 사용 중입니다. 다른 갈래로 옮긴 뒤 삭제하세요.</translation>
+        <translation>‘{}’ 분기는 사용 중입니다. 다른 분기로 옮긴 뒤 삭제하세요.</translation>
     </message>
     <message>
         <source>Other branches leave &apos;{}&apos;: delete those first.</source>
-        <translation>‘{}’에서 갈라진 갈래가 있습니다. 그것부터 삭제하세요.</translation>
+        <translation>‘{}’에서 갈라진 분기가 있습니다. 그것부터 삭제하세요.</translation>
     </message>
     <message>
         <source>There is no folder &apos;{}&apos; for {}: make it first, or name another.</source>
@@ -2122,6 +2116,34 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>Memory of each tier</source>
         <translation>각 계층의 메모리</translation>
+    </message>
+    <message>
+        <source>↑ read from the tier, ↓ written to it, over the last five seconds</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{0} read, {1} written this session</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{0} hits, {1} misses, {2} evicted, {3} dropped ({4} of them thinned)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{0} prefetched, {1} of them used; {2} too late, {3} refused</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>read</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>write</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{0}: {1:.1f} ms, 99 of 100 under {2:.1f} ms</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{0} × {1} multiprocessors, filled tile by tile</source>
