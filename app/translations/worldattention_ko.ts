@@ -1380,20 +1380,28 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
         <translation>{} 그때까지 녹화한 것은 ‘{}’에 보관되어 있습니다.</translation>
     </message>
     <message>
-        <source>This machine has {} {}: give less than that.</source>
-        <translation>이 컴퓨터에는 {1} {0}이(가) 있습니다. 그보다 작게 정하세요.</translation>
+        <source>There are only {} free there: give less than that.</source>
+        <translation>그곳에는 {}만 남아 있습니다. 그보다 작게 정하세요.</translation>
     </message>
     <message>
-        <source>Chosen by the program; this machine has {} {}.</source>
-        <translation>프로그램이 정합니다. 이 컴퓨터: {1} {0}.</translation>
+        <source>This machine has {} of memory: give less than that.</source>
+        <translation>이 컴퓨터의 메모리는 {}입니다. 그보다 작게 정하세요.</translation>
     </message>
     <message>
-        <source>of memory</source>
-        <translation>메모리</translation>
+        <source>Chosen by the program: {} are free there.</source>
+        <translation>프로그램이 정합니다. 남은 공간: {}.</translation>
     </message>
     <message>
-        <source>free there</source>
-        <translation>남은 공간</translation>
+        <source>Chosen by the program: this machine has {} of memory.</source>
+        <translation>프로그램이 정합니다. 이 컴퓨터의 메모리: {}.</translation>
+    </message>
+    <message>
+        <source>{} of the {} that are free.</source>
+        <translation>남은 {1} 중 {0}.</translation>
+    </message>
+    <message>
+        <source>{} of {} of memory.</source>
+        <translation>메모리 {1} 중 {0}.</translation>
     </message>
     <message>
         <source>{} are free there.</source>
@@ -2119,31 +2127,31 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     </message>
     <message>
         <source>↑ read from the tier, ↓ written to it, over the last five seconds</source>
-        <translation type="unfinished"></translation>
+        <translation>최근 5초 동안 ↑ 계층에서 읽음, ↓ 계층에 씀</translation>
     </message>
     <message>
         <source>{0} read, {1} written this session</source>
-        <translation type="unfinished"></translation>
+        <translation>이번 세션에 읽기 {0}, 쓰기 {1}</translation>
     </message>
     <message>
         <source>{0} hits, {1} misses, {2} evicted, {3} dropped ({4} of them thinned)</source>
-        <translation type="unfinished"></translation>
+        <translation>적중 {0}, 실패 {1}, 밀려남 {2}, 버림 {3} (그중 솎아냄 {4})</translation>
     </message>
     <message>
         <source>{0} prefetched, {1} of them used; {2} too late, {3} refused</source>
-        <translation type="unfinished"></translation>
+        <translation>미리 읽음 {0}, 그중 사용 {1}, 늦음 {2}, 거절 {3}</translation>
     </message>
     <message>
         <source>read</source>
-        <translation type="unfinished"></translation>
+        <translation>읽기</translation>
     </message>
     <message>
         <source>write</source>
-        <translation type="unfinished"></translation>
+        <translation>쓰기</translation>
     </message>
     <message>
         <source>{0}: {1:.1f} ms, 99 of 100 under {2:.1f} ms</source>
-        <translation type="unfinished"></translation>
+        <translation>{0}: {1:.1f} ms, 100번 중 99번은 {2:.1f} ms 미만</translation>
     </message>
     <message>
         <source>{0} × {1} multiprocessors, filled tile by tile</source>
