@@ -1,5 +1,6 @@
 """Prefetch from the timeline and from what is typed: earlier, never different."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from worldattention.app.preferences import PreferencesStore
 from worldattention.core.errors import UserError
 from worldattention.core.foresight import LOOK_AHEAD_BLOCKS, upcoming_prompt
 from worldattention.core.geometry import Geometry
+from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.page import KVShape
 from worldattention.core.project import ProjectSettings
 from worldattention.core.session import Session
@@ -70,3 +72,30 @@ def test_a_window_s_world_has_a_deadline_and_quotas_of_this_machine():
     store.save(replace(store.current, dram_quota_bytes=1 << 60))
     asked = LiveConfig(Options(), store)
     assert asked.fit(asked.of(ProjectSettings()), "cpu").cache.dram_quota_bytes == 1 << 60  # with a warning
+
+
+def test_a_page_that_comes_too_late_is_named_in_the_record_and_the_block_goes_on(tmp_path, monkeypatch):
+    gate, read = threading.Event(), DiskIO.read
+
+    def slow(self, descriptor, part):
+        gate.wait(60)
+        return read(self, descriptor, part)
+
+    monkeypatch.setattr(DiskIO, "read", slow)
+    quotas = {"device_quota_bytes": 0, "dram_quota_bytes": 0, "read_deadline_ms": 1.0, "folder": tmp_path}
+    engine = toy_engine(**quotas)
+    for prompt in ["red ball"] * 4 + ["blue house"] * 4:
+        engine.step(prompt)
+    engine.bank._store.flush()
+    result = engine.step("red ball")
+    assert result.telemetry.recall.chosen
+    assert result.telemetry.recall.missed == result.telemetry.recall.chosen
+    assert not any(span.kind == "page" for span in result.telemetry.window)
+    assert any("too late" in notice for notice in result.telemetry.notices)
+    assert result.telemetry.tiers[-1].late == len(result.telemetry.recall.missed)
+    gate.set()
+    engine.bank._store.flush()
+    engine.step("blue house")
+    again = engine.step("red ball").telemetry
+    assert any(span.kind == "page" for span in again.window)
+    engine.close()

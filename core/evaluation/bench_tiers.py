@@ -130,12 +130,12 @@ def benchmark_scoring(shape: KVShape, device: torch.device, pages: int = SCORED_
 
 
 def _tiers(shape: KVShape, codec: Codec, device: torch.device, folder: Path) -> list[Tier]:
-    on_gpu = device.type == "cuda"
+    gpu = device if device.type == "cuda" else None
     quota = 2 * page_bytes(RAW, shape, PAGE_FRAMES)
     return [
-        PoolTier("device", shape, PAGE_FRAMES, quota, device),
-        PoolTier("dram", shape, PAGE_FRAMES, quota, "cpu", on_gpu, codec),
-        DiskTier(shape, "bench", 2 * quota, folder, DiskOptions(codec, pinned=on_gpu)),
+        PoolTier("device", shape, PAGE_FRAMES, quota, device, gpu),
+        PoolTier("dram", shape, PAGE_FRAMES, quota, "cpu", gpu, codec),
+        DiskTier(shape, "bench", 2 * quota, folder, DiskOptions(codec, gpu=gpu)),
     ]
 
 

@@ -4,7 +4,7 @@
 for every token and head, so that one loud token costs the others nothing (DESIGN 4).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import torch
@@ -124,6 +124,14 @@ class StoredPage:
         parts = self.parts if self.codec is RAW else self.parts.to(device, non_blocking=True)
         keys, values = (self.codec.decode(parts[:, half], self.shape, self.info.frames) for half in (0, 1))
         return PageData(self.info, keys, values)
+
+    def behind(self, gpu: torch.device | None) -> "StoredPage":
+        """The same page, `ready` behind everything that this thread told the GPU so far."""
+        if gpu is None:
+            return self
+        ready = torch.cuda.Event()
+        ready.record(torch.cuda.current_stream(gpu))
+        return replace(self, ready=ready)
 
     def copy_into(self, target: "StoredPage") -> None:
         """Copy into another page's parts, coded anew where the codecs differ; bit for bit where not."""

@@ -26,12 +26,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DiskOptions:
-    """How the disk is used; see `CacheConfig`. `pinned`: page-lock what is read, for a GPU to fetch."""
+    """How the disk is used; see `CacheConfig`. `gpu`: the one that pages come from and go to."""
 
     codec: Codec = RAW
     move_bytes: int = 256 << 20
     prefetch_bytes: int = 512 << 20
-    pinned: bool = False
+    gpu: torch.device | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -118,7 +118,7 @@ class DiskTier:
         """Copy a new page and queue it."""
         copy = self._new_page(data.info)
         encode_page(data, copy)
-        self.write(handle, copy, Loan())
+        self.write(handle, copy.behind(self._options.gpu), Loan())
 
     def write(self, handle: int, page: StoredPage, loan: Loan) -> None:
         """Queue the page, or take over the spare file that it has."""
@@ -281,7 +281,7 @@ class DiskTier:
     def _new_page(self, info: PageInfo) -> StoredPage:
         codec = self._options.codec
         size = page_bytes(codec, self._shape, info.frames)
-        memory = torch.empty(size, dtype=torch.uint8, pin_memory=self._options.pinned)
+        memory = torch.empty(size, dtype=torch.uint8, pin_memory=self._options.gpu is not None)
         return lay_out(info, self._shape, codec, memory)
 
     def _write_one(self, handle: int, page: StoredPage) -> None:

@@ -358,12 +358,12 @@ def open_store(
     are reached, by default as they are.
     """
     frames, codec = config.page_frames, CODECS[config.codec]
-    on_gpu = torch.device(device).type == "cuda"
-    options = DiskOptions(codec, config.move_bytes, config.prefetch_bytes, on_gpu)
+    gpu = torch.device(device) if torch.device(device).type == "cuda" else None
+    options = DiskOptions(codec, config.move_bytes, config.prefetch_bytes, gpu)
     return TieredStore(
         [
-            PoolTier("device", shape, frames, config.device_quota_bytes, device),
-            PoolTier("dram", shape, frames, config.dram_quota_bytes, "cpu", on_gpu, codec),
+            PoolTier("device", shape, frames, config.device_quota_bytes, device, gpu),
+            PoolTier("dram", shape, frames, config.dram_quota_bytes, "cpu", gpu, codec),
         ],
         DiskTier(
             shape, fingerprint, config.disk_quota_bytes, config.folder or default_folder(), options, disk

@@ -131,9 +131,10 @@ class _Arrival:
 class PoolTier:
     """Pages in preallocated slots of a tensor on `device`, grown slab by slab up to the quota.
 
-    A slot has room for a whole page; a short one takes a whole slot. `pinned` makes page-locked memory, so
-    that copies from and to a GPU can run beside its work. A slot that is free but still being read is
-    replaced by another one, so that nothing waits: those are beside the quota, and used again.
+    A slot has room for a whole page; a short one takes a whole slot. `gpu`: the one that pages come from and go
+    to; CPU memory is then page-locked, so that copies can run beside the GPU's work. A slot that is free but
+    still being read is replaced by another one, so that nothing waits: those are beside the quota, and used
+    again.
     """
 
     def __init__(
@@ -143,14 +144,14 @@ class PoolTier:
         page_frames: int,
         quota_bytes: int,
         device: torch.device | str = "cpu",
-        pinned: bool = False,
+        gpu: torch.device | None = None,
         codec: Codec = RAW,
     ) -> None:
         self.name, self.active = name, True
         self.traffic = Traffic()
         self.when_short: Callable[[], bool] = self.complete_one
         self._shape, self._codec = shape, codec
-        self._device, self._pinned = torch.device(device), pinned
+        self._device, self._gpu = torch.device(device), gpu
         self._slot_bytes = page_bytes(codec, shape, page_frames)
         self.quota_bytes = quota_bytes
         self._limit = quota_bytes // self._slot_bytes
@@ -195,7 +196,8 @@ class PoolTier:
         pages = min(max(1, min(SLAB_PAGES, SLAB_BYTES // self._slot_bytes)), max(room, 1))
         size = (pages, self._slot_bytes)
         try:
-            slab = torch.empty(size, dtype=torch.uint8, device=self._device, pin_memory=self._pinned)
+            pin = self._gpu is not None and self._device.type == "cpu"
+            slab = torch.empty(size, dtype=torch.uint8, device=self._device, pin_memory=pin)
         except RuntimeError as error:  # torch's out-of-memory on every device
             log.warning("tier %s cannot grow: %s", self.name, error)
             if room > 0:
@@ -243,7 +245,7 @@ class PoolTier:
         if arrival is not None:
             return Fetched(arrival.source, arrival.loan.hold())
         resident = self._pages[handle]
-        return Fetched(_behind_the_gpu(resident.page, self._pinned), resident.loan.hold())
+        return Fetched(resident.page.behind(self._gpu), resident.loan.hold())
 
     def leave(self, handle: int) -> None:
         """Nothing stays behind."""
@@ -302,12 +304,3 @@ class PoolTier:
         self._pages.clear()
         self._arrivals.clear()
         self._jobs.clear()
-
-
-def _behind_the_gpu(page: StoredPage, pinned: bool) -> StoredPage:
-    """The page with an event behind everything that the GPU was told so far, where a GPU can reach it."""
-    if not (pinned or page.parts.is_cuda):
-        return page
-    ready = torch.cuda.Event()
-    ready.record()
-    return StoredPage(page.info, page.shape, page.codec, page.parts, ready)
