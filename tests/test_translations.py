@@ -17,6 +17,7 @@ from worldattention.app import appearance, theme
 from worldattention.app.appearance import Appearance
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.core.config import EngineConfig
+from worldattention.core.pocket.korean import mentioned
 from worldattention.core.project import load_project
 
 TS = ROOT / "app/translations/worldattention_ko.ts"
@@ -117,6 +118,13 @@ def test_the_window_speaks_korean(window) -> None:
     labels = {label.text() for label in korean.findChildren(QLabel)}
     assert {"타임라인", "어텐션"} <= labels
     assert korean.settings_bar.retrieval.accessibleName() == "메모리"
+
+
+def test_the_example_of_a_prompt_asks_for_the_same_in_both_languages() -> None:
+    [(english, korean)] = [(s, t.text) for _, s, t in messages() if s.startswith("Type what you want to see")]
+    asked = mentioned(english.split("\n")[1])
+    assert asked == mentioned(korean.split("\n")[1])
+    assert asked.action is not None
 
 
 def test_qts_own_buttons_speak_korean(window) -> None:

@@ -1071,7 +1071,7 @@
         <source>Type what you want to see, for example:
 A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>보고 싶은 장면을 입력하세요. 예:
-A woman in a yellow shirt flies a kite in the city in the morning.</translation>
+노란 셔츠를 입은 여자가 아침에 도시에서 연을 날린다.</translation>
     </message>
     <message>
         <source>Waking the world</source>
@@ -1948,6 +1948,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</translation>
     <message>
         <source>Choose auto, cpu, cuda or cuda: and a number.</source>
         <translation>auto, cpu, cuda 또는 cuda:번호 중에서 고르세요.</translation>
+    </message>
+    <message>
+        <source>No CUDA device answers on this machine: choose auto or cpu.</source>
+        <translation>이 컴퓨터에서 응답하는 CUDA 장치가 없습니다. auto나 cpu를 고르세요.</translation>
     </message>
     <message>
         <source>The fastest that is there.</source>
