@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 
-from tests.toy import toy_model
+from tests.toy import HashEncoder, toy_model
 from worldattention.app.cli import main
 from worldattention.app.commandline import measure
 from worldattention.core import loading
@@ -79,13 +79,13 @@ def run(capsys, reader_file, *arguments):
 
 
 def test_worlds_that_step_together_recall_as_one_does(tiny, reader_file, capsys):
-    alone, _ = run(capsys, reader_file, "recall", "--episodes", "3", "--retrieval", "none")
+    alone, _ = run(capsys, reader_file, "recall", "--episodes", "2", "--retrieval", "none")
     together, _ = run(
-        capsys, reader_file, "recall", "--episodes", "3", "--retrieval", "none", "--worlds", "2"
+        capsys, reader_file, "recall", "--episodes", "2", "--retrieval", "none", "--worlds", "2"
     )
     assert together.keys() == alone.keys()
     assert together["about"]["pages_before_return"] == alone["about"]["pages_before_return"]
-    assert together["hkv"]["n"] == 3
+    assert together["hkv"]["n"] == 2
 
 
 def test_prompt_following_is_measured_against_true_scenes(tiny, reader_file, capsys, tmp_path):
@@ -112,20 +112,20 @@ def test_drift_is_measured(tiny, reader_file, capsys):
 
 
 def test_the_ablation_holds_the_tables_of_the_paper(tiny, reader_file, capsys):
-    result, table = run(capsys, reader_file, "ablation", "--episodes", "2")
+    result, table = run(capsys, reader_file, "ablation", "--episodes", "1")
     assert set(result["attention"]) == {"hsa", "dense", "linear", "sparse"}
     assert set(result["hsa_minus"]) == {"dense", "linear", "sparse"}
     assert set(result["stage1_width"]) == {"1", "2", "3"}
-    assert set(result["retrieval"]) == {*recall.POLICIES, "ceiling"}
+    assert set(result["retrieval"]) == {*recall.POLICIES, "ceiling"}, "one episode has no chance row"
     assert result["stage1_width"]["3"] == result["retrieval"]["hkv"], "three chunks are the default"
     assert "| dense | " in table
     assert "| hkv, 1 chunk | " in table
 
 
 def test_the_reader_is_measured_by_attribute(reader_file, capsys):
-    result, table = run(capsys, reader_file, "reader", "--episodes", "3")
-    assert result["scenes"] == 3
-    assert result["attributes"]["place"]["n"] == 3
+    result, table = run(capsys, reader_file, "reader", "--episodes", "2")
+    assert result["scenes"] == 2
+    assert result["attributes"]["place"]["n"] == 2
     assert all(0 <= row["accuracy"] <= 1 for row in result["attributes"].values())
     assert "| place | " in table
 
@@ -136,12 +136,13 @@ def test_a_table_that_cannot_be_written_is_one_sentence(reader_file, capsys, tmp
     assert "could not be written" in capsys.readouterr().err
 
 
-def test_the_command_tells_other_worlds_prompts(capsys):
+def test_the_command_tells_other_worlds_prompts(capsys, monkeypatch):
+    monkeypatch.setattr(measure, "MiniLMEncoder", HashEncoder)
     assert main(["eval", "prompt", "--understanding", "--episodes", "20", "--json"]) == 0
     lines = capsys.readouterr().out.splitlines()
     result = json.loads(lines[-1])
     assert result["prompts"]["grammar"] == 20
-    assert result["area"] > 0.9
+    assert 0 < result["area"] < 1
     assert "| other worlds |" in "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ import random
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldattention.core.pocket.korean import describe, is_korean, parse_korean, to_english
@@ -89,6 +89,7 @@ def sentence(scene, rng):
     return rng.choice(orders)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32))
 def test_whole_sentences_become_the_sentence_of_the_grammar(seed):
     rng = random.Random(seed)
@@ -119,6 +120,7 @@ def test_what_is_named_and_what_is_not(text, named):
     assert parse_korean(text).named == named
 
 
+@settings(deadline=None)
 @given(st.text() | st.text(alphabet="가공개연산빨간셔츠을를비눈 ,.\0", max_size=80))
 def test_any_text_is_mapped_to_itself_or_to_the_grammar(text):
     english = to_english(text)

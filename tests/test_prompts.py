@@ -4,7 +4,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldattention.core.pocket.grammar import prompt_table
@@ -15,6 +15,7 @@ from worldattention.core.pocket.prompts import complete, understand
 TABLE = prompt_table()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 24_191), st.floats(0, 1), st.booleans())
 def test_every_prompt_is_completed_from_every_beginning(row, share, shout):
     prompt = TABLE[row].rstrip(".")
