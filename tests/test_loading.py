@@ -51,6 +51,19 @@ def test_a_folder_runs_and_reports_its_stages(sound: Path) -> None:
     assert np.array_equal(second.step("a red ball").frames, result.frames)
 
 
+def test_a_korean_prompt_shows_what_its_english_sentence_shows(sound: Path) -> None:
+    shown = {}
+    for prompt in ("여자가 도시에서 연을 날린다", "A woman flies a kite in the city.", "a dragon"):
+        engine = open_engine(str(sound), "cpu", EngineConfig(), text_encoder=Words())
+        result = engine.step(prompt)
+        shown[prompt] = result.frames
+        assert result.telemetry.prompt == prompt, "the record keeps what was typed"
+        engine.close()
+    korean, english, other = shown.values()
+    assert np.array_equal(korean, english)
+    assert not np.array_equal(korean, other)
+
+
 def test_no_hsa_parameters_means_dense_or_sparse_only(tmp_path: Path) -> None:
     plain = save_toy_folder(tmp_path / "plain", hsa=False)
     with pytest.raises(UserError, match="no HSA parameters"):

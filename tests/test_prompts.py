@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldattention.core.pocket.grammar import prompt_table
-from worldattention.core.pocket.korean import to_english
+from worldattention.core.pocket.korean import mentioned, to_english
+from worldattention.core.pocket.korean_phrases import KOREAN_SLOTS
 from worldattention.core.pocket.mentions import parse
 from worldattention.core.pocket.prompts import complete, understand
+from worldattention.core.pocket.vocabulary import VOCABULARY
 
 TABLE = prompt_table()
 
@@ -38,9 +40,31 @@ def test_completions_differ_where_the_typing_stopped():
     }
 
 
-@pytest.mark.parametrize("typed", ["a dragon", "x" * 10_000, "a man  flies", "\0", "한"])
+@pytest.mark.parametrize("typed", ["a dragon", "x" * 10_000, "a man  flies", "\0", "용이"])
 def test_what_is_not_of_the_grammar_has_no_completion(typed):
     assert complete(typed) == ()
+
+
+@pytest.mark.parametrize(
+    "typed", ["빨", "빨간 셔츠를 입은 남", "눈이 오는 날 ", "해변에서 노", "여자가 도시에서 연을", "밤에"]
+)
+def test_korean_is_completed_in_korean(typed):
+    for text in (typed, unicodedata.normalize("NFD", typed)):
+        found = complete(text)
+        assert len(set(found)) == len(found) > 0
+        for whole in found:
+            assert whole.startswith(typed)
+            named = mentioned(whole).named
+            assert {"sex", "action", "place"} <= set(named)
+            assert to_english(whole).isascii()
+
+
+def test_every_korean_phrase_of_a_completion_is_understood():
+    slots = {"wear": "shirt", "subject": "sex"}
+    for slot, phrases in KOREAN_SLOTS.items():
+        name = slots.get(slot, slot)
+        found = {mentioned(phrase).named.get(name) for phrase in phrases}
+        assert found == set(VOCABULARY[name])
 
 
 def test_completing_is_quick():

@@ -8,12 +8,14 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from worldattention.core.pocket.grammar import AIR, DOES, SUBJECTS, WEARS, WHEN, WHERE
 from worldattention.core.pocket.korean import describe, is_korean, mentioned, to_english
+from worldattention.core.pocket.korean_phrases import KOREAN_ORDERS, KOREAN_SLOTS
 from worldattention.core.pocket.mentions import Mentions
 from worldattention.core.pocket.vocabulary import (
     ACTIONS,
@@ -44,7 +46,9 @@ def _worn(wear: str) -> tuple[str, ...]:
     return tuple(wear.format(article="an" if c[0] in "aeiou" else "a", colour=c) for c in SHIRTS)
 
 
-_SLOTS = {
+Slots = Mapping[str, tuple[str, ...]]
+
+_SLOTS: Slots = {
     "subject": _rows(SUBJECTS),
     "wear": tuple(phrase for wear in WEARS for phrase in _worn(wear)),
     "action": _rows(DOES.values()),
@@ -72,19 +76,21 @@ _ORDERS: tuple[tuple[str, ...], ...] = (
 def complete(text: str, limit: int = 8) -> tuple[str, ...]:
     """Whole prompts of the grammar that begin with what is typed (letter case and blanks apart), at most `limit`.
 
-    The typed text may end within a word. Empty when the grammar has no prompt that goes on from it.
+    The typed text may end within a word. Korean is completed in Korean. Empty when the grammar has no prompt that
+    goes on from it.
     """
-    typed = re.sub(r"\s+", " ", text[: MAX_TYPED + 1].lower()).lstrip()
+    typed = re.sub(r"\s+", " ", unicodedata.normalize("NFC", text[: MAX_TYPED + 1]).lower()).lstrip()
     if len(typed) > MAX_TYPED or limit < 1:
         return ()
+    slots, orders = (KOREAN_SLOTS, KOREAN_ORDERS) if is_korean(typed) else (_SLOTS, _ORDERS)
     heads: dict[str, tuple[str, ...]] = {}
-    for order in _ORDERS:
-        for head, rest in _heads(typed, order):
+    for order in orders:
+        for head, rest in _heads(typed, order, slots):
             heads.setdefault(head, rest)
     found: dict[str, None] = {}
     for attempt in range(3 if heads else 0):
         for head, rest in heads.items():
-            prompt = _finish(head, rest, random.Random(f"{attempt} {head}"))
+            prompt = _finish(head, rest, slots, random.Random(f"{attempt} {head}"))
             if prompt.lower() != typed.rstrip():
                 found.setdefault(prompt)
             if len(found) == limit:
@@ -92,23 +98,27 @@ def complete(text: str, limit: int = 8) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _heads(typed: str, order: tuple[str, ...], said: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
+def _heads(
+    typed: str, order: tuple[str, ...], slots: Slots, said: str = ""
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Beginnings of prompts that contain all of `typed`, each with the slots that still follow."""
     if not order:
         if said == typed:
             yield said, ()
         return
     slot, comma = order[0].rstrip(","), order[0][len(order[0].rstrip(",")) :]
-    for phrase in _SLOTS[slot]:
+    for phrase in slots[slot]:
         whole = f"{said}{phrase}{comma} "
         if typed.startswith(whole):
-            yield from _heads(typed, order[1:], whole)
+            yield from _heads(typed, order[1:], slots, whole)
         elif whole.startswith(typed):
             yield whole, order[1:]
 
 
-def _finish(head: str, rest: tuple[str, ...], rng: random.Random) -> str:
-    words = head + " ".join(rng.choice(_SLOTS[slot]) for slot in rest)
+def _finish(head: str, rest: tuple[str, ...], slots: Slots, rng: random.Random) -> str:
+    words = head + " ".join(
+        rng.choice(slots[slot.rstrip(",")]) + ("," if slot.endswith(",") else "") for slot in rest
+    )
     words = words.strip()
     return f"{words[0].upper()}{words[1:]}."
 
