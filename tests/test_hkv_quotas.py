@@ -1,5 +1,6 @@
 """Amounts of memory as people type them, and the check against the machine."""
 
+import threading
 from dataclasses import replace
 
 import psutil
@@ -8,7 +9,8 @@ import torch
 
 from worldattention.core.config import CacheConfig
 from worldattention.core.errors import UserError
-from worldattention.core.hkv.page import KVShape, PageInfo
+from worldattention.core.hkv.codec import StoredPage
+from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.quotas import fit_quotas, format_bytes, parse_bytes
 from worldattention.core.hkv.tiers import PoolTier
 
@@ -129,3 +131,32 @@ def test_a_machine_without_the_memory_stops_the_pool_with_one_notice(monkeypatch
     (notice,) = pool.take_notices()
     assert "dram" in notice
     assert pool.take_notices() == []
+
+
+def test_page_locked_memory_is_made_ready_before_it_is_needed(monkeypatch):
+    """On a GPU a slab takes seconds: it is made in the background, one ahead; the last slot replaces one on loan."""
+    shape = KVShape(2, 2, 1, 4, torch.float32)
+    real, threads = torch.empty, []
+
+    def empty(*args, **kwargs):
+        threads.append(threading.current_thread().name)
+        kwargs.pop("pin_memory", None)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(torch, "empty", empty)
+    pool = PoolTier("dram", shape, 8, 19 * 8 * shape.frame_bytes(), "cpu", torch.device("cuda"))
+    monkeypatch.setattr(StoredPage, "behind", lambda self, gpu: self)
+    keys = torch.randn(shape.tensor(8))
+    for page in range(19):
+        info = PageInfo(page, 8 * page, 8, 0, 0)
+        assert pool.has_room(info)
+        pool.take(page, PageData(info, keys + page, keys))
+    assert not pool.has_room(PageInfo(19, 0, 8, 0, 0))
+    assert pool.used_bytes <= pool.quota_bytes
+    pool._growth.wait()
+    pool.collect()
+    assert threads == ["page-pinner-dram"] * 4
+    assert len(pool._slots) == 20
+    for page in range(19):
+        assert torch.equal(pool.fetch(page, None).page.decode().keys, keys + page)
+    pool.close()

@@ -52,6 +52,29 @@ class Job:
     milliseconds: float = 0.0
 
 
+class Growth:
+    """Memory that is being allocated, here or in a lane."""
+
+    def __init__(self, allocate: Callable[[], torch.Tensor]) -> None:
+        self._allocate = allocate
+        self._memory: torch.Tensor | None = None
+        self.error: RuntimeError | None = None
+        self.job = Job(-1, self.work)
+
+    def work(self) -> None:
+        """Allocates. A lack of memory (RuntimeError on every device) is kept in `error`."""
+        try:
+            self._memory = self._allocate()
+        except RuntimeError as error:
+            self.error = error
+        self.job.done.set()
+
+    def wait(self) -> torch.Tensor | None:
+        """The memory once it is there; None where there is none."""
+        self.job.done.wait()
+        return self._memory
+
+
 class Lane:
     """One daemon thread that does jobs in order; it starts with the first of them."""
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, lay_out, page_bytes
-from worldattention.core.hkv.moves import Job, Lane, Loan, SideStream
+from worldattention.core.hkv.moves import Growth, Job, Lane, Loan, SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 
 log = logging.getLogger(__name__)
@@ -161,9 +161,12 @@ class PoolTier:
         self._pages: dict[int, _Resident] = {}
         self._arrivals: dict[int, _Arrival] = {}
         self._jobs: dict[int, _Arrival] = {}
-        self._lane = Lane(f"page-mover-{name}")
+        self._pins = gpu is not None and self._device.type == "cpu"
+        self._growth: Growth | None = None
+        self._lane, self._pinner = Lane(f"page-mover-{name}"), Lane(f"page-pinner-{name}")
         self._side = SideStream()
         self._notices: list[str] = []
+        self._grow_ahead()
 
     @property
     def used_bytes(self) -> int:
@@ -192,23 +195,40 @@ class PoolTier:
         """Memory is quick enough."""
 
     def _grow(self) -> None:
+        """One slab more: the one that is being page-locked, else a new one."""
+        if self._growth is None:
+            self._growth = Growth(self._new_slab)
+            self._growth.work()
+        self._end_growth()
+
+    def _grow_ahead(self) -> None:
+        """Page-locking takes a second for every gigabyte: begun before the last slot is taken, or is on loan."""
+        if self._pins and self._growth is None and len(self._free) < 2 and len(self._slots) <= self._limit:
+            self._growth = Growth(self._new_slab)
+            self._pinner.submit(self._growth.job)
+
+    def _new_slab(self) -> Tensor:
         room = self._limit - len(self._slots)
         pages = min(max(1, min(SLAB_PAGES, SLAB_BYTES // self._slot_bytes)), max(room, 1))
         size = (pages, self._slot_bytes)
-        try:
-            pin = self._gpu is not None and self._device.type == "cpu"
-            slab = torch.empty(size, dtype=torch.uint8, device=self._device, pin_memory=pin)
-        except RuntimeError as error:  # torch's out-of-memory on every device
-            log.warning("tier %s cannot grow: %s", self.name, error)
-            if room > 0:
-                self._limit = len(self._slots)
-                self._notices.append(
-                    f"The {self.name} memory tier stops at {self._limit * self._slot_bytes / 1e9:.2f} GB of "
-                    f"its {self.quota_bytes / 1e9:.2f} GB, because the machine has no more; lower its quota."
-                )
+        return torch.empty(size, dtype=torch.uint8, device=self._device, pin_memory=self._pins)
+
+    def _end_growth(self) -> None:
+        """Waits for the slab and takes it; without memory the tier stays as large as it is."""
+        assert self._growth is not None
+        growth, self._growth = self._growth, None
+        slab = growth.wait()
+        if slab is not None:
+            self._free.extend(range(len(self._slots) + len(slab) - 1, len(self._slots) - 1, -1))
+            self._slots.extend(slab.unbind(0))
             return
-        self._free.extend(range(len(self._slots) + pages - 1, len(self._slots) - 1, -1))
-        self._slots.extend(slab.unbind(0))
+        log.warning("tier %s cannot grow: %s", self.name, growth.error)
+        if len(self._slots) < self._limit:
+            self._limit = len(self._slots)
+            self._notices.append(
+                f"The {self.name} memory tier stops at {self._limit * self._slot_bytes / 1e9:.2f} GB of "
+                f"its {self.quota_bytes / 1e9:.2f} GB, because the machine has no more; lower its quota."
+            )
 
     def take(self, handle: int, data: PageData) -> None:
         """Into a free slot, on a GPU without waiting."""
@@ -234,6 +254,7 @@ class PoolTier:
         page = lay_out(info, self._shape, self._codec, self._slots[slot])
         self._pages[handle] = resident = _Resident(page, Loan(give_back))
         self.traffic.written_bytes += page.parts.nbytes
+        self._grow_ahead()
         return resident
 
     def request(self, handles: Sequence[int]) -> None:
@@ -268,7 +289,9 @@ class PoolTier:
         return True
 
     def collect(self) -> None:
-        """Complete the copies that are done."""
+        """Complete the copies that are done, and take a slab that is ready."""
+        if self._growth is not None and self._growth.job.done.is_set():
+            self._end_growth()
         for job in self._lane.take_finished():
             arrival = self._jobs[job.id]
             if self._arrivals.get(job.handle) is arrival:
@@ -300,6 +323,7 @@ class PoolTier:
     def close(self) -> None:
         """Let go of all slabs."""
         self._lane.close()
+        self._pinner.close()
         self._slots, self._free, self._limit = [], [], 0
         self._pages.clear()
         self._arrivals.clear()
