@@ -135,3 +135,53 @@ def test_gaps_are_the_complement_of_the_events():
     assert rules.gaps(one, 0.0) == [(0.0, 1), (2, 4), (6, float("inf"))]
     assert rules.gaps(one, 5.0) == [(6, float("inf"))]
     assert rules.gaps(Timeline(), 3.0) == [(3.0, float("inf"))]
+
+
+@given(timelines(), st.data())
+def test_a_group_keeps_its_distances_and_takes_the_nearest_room(one, data):
+    ids = data.draw(st.sets(st.sampled_from([event.id for event in one.events]), min_size=1))
+    first = min(one.get(event_id).start for event_id in ids)
+    locked = data.draw(st.integers(0, int(first / FRAME))) * FRAME
+    by = data.draw(st.integers(-400, 800)) * FRAME
+    moved, guide = rules.shift(one, ids, by, locked)
+    sound(moved)
+    assert guide is None
+    shifts = {moved.get(event_id).start - one.get(event_id).start for event_id in ids}
+    assert len(shifts) == 1
+    (shift,) = shifts
+    assert all(moved.get(event_id).seconds == one.get(event_id).seconds for event_id in ids)
+    assert all(moved.get(event.id) == event for event in one.events if event.id not in ids)
+    assert past(moved, locked) == past(one, locked)
+    others = [event for event in one.events if event.id not in ids]
+
+    def fits(wanted):
+        """A plain transcription: no overlap with any other event, and nothing in the past."""
+        placed = [(one.get(i).start + wanted, one.get(i).end + wanted) for i in ids]
+        return all(start >= locked for start, _ in placed) and not any(
+            start < other.end and other.start < end for start, end in placed for other in others
+        )
+
+    nearer = abs(shift - by) / FRAME
+    assert not any(fits(by + sign * n * FRAME) for n in range(int(nearer)) for sign in (-1, 1))
+
+
+@given(timelines(), st.data())
+def test_copies_of_a_group_overlap_nothing_and_come_after_it(one, data):
+    ids = data.draw(st.sets(st.sampled_from([event.id for event in one.events]), min_size=1))
+    locked = data.draw(st.integers(0, 600)) * FRAME
+    copied = rules.duplicate(one, ids, locked)
+    sound(copied)
+    new = [event for event in copied.events if event.id not in {e.id for e in one.events}]
+    old = [one.get(event_id) for event_id in sorted(ids)]
+    assert [event.prompt for event in new] == [event.prompt for event in old]
+    assert all(event in copied.events for event in one.events)
+    assert new[0].start >= max(old[-1].end, locked)
+    assert {b.start - a.start for a, b in zip(old, new, strict=True)} == {new[0].start - old[0].start}
+
+
+def test_a_cut_at_the_very_present_is_undone_and_redone_exactly():
+    whole = timeline((0, 8))
+    cut = rules.split(whole, 1.0, 3.0)  # the playhead is in the past: the cut falls on the present
+    assert [(event.start, event.end) for event in cut.events] == [(0, 3), (3, 8)]
+    assert rules.with_past_kept(cut, whole, 3.0) == whole
+    assert rules.with_past_kept(whole, cut, 3.0) == cut

@@ -108,7 +108,6 @@ class MoveGesture(_EventGesture):
     def __init__(self, model: TimelineModel, event: Event, press: Hand, alone: bool) -> None:
         super().__init__(model, event, press)
         self._alone = alone  # a click without a drag leaves this event as the only one selected
-        self._locked = model.locked
 
     def finish(self) -> None:
         """Moves, or selects."""
