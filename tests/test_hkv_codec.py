@@ -89,3 +89,18 @@ def test_a_file_of_another_codec_is_another_page(tmp_path):
     with pytest.raises(PageFileError, match="another page"):
         read_page(tmp_path / "fp8.page", keys["int8"], other, DiskIO())
     read_page(tmp_path / "int8.page", keys["int8"], other, DiskIO())
+
+
+def test_a_page_written_through_is_coded_on_its_way(tmp_path):
+    bank = make_bank(tmp_path, device=4, dram=0, disk=50, codec="int8", write_through=True)
+    frames = fill(bank, 4)
+    bank._store.flush()
+    assert tiers_of(bank) == ["device"] * 4
+    assert usage(bank).written_bytes == 4 * page_bytes(CODECS["int8"], SHAPE, 8)
+    fill(bank, 4)
+    assert tiers_of(bank)[:4] == ["disk"] * 4
+    bank._store.flush()
+    exact = PageData(PageInfo(0, 0, 8, 0, 0), frames[0][:, :16], frames[1][:, :16])
+    with bank.recall([0]) as recall:
+        assert torch.equal(recall.pages[0].keys, coded(exact, SHAPE, "int8").decode().keys)
+    bank.close()

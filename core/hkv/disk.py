@@ -302,7 +302,8 @@ class DiskTier:
         if current:
             del self._writes[job.handle]
         if job.error is None:
-            self.traffic.written_bytes += job.size_bytes
+            frames = write.source.info.frames
+            self.traffic.written_bytes += page_bytes(self._options.codec, self._shape, frames)
             self.traffic.write_ms.append(job.milliseconds)
         else:
             self._turn_off(job.error)
