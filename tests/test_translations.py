@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QLocale
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QDockWidget, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QDialog, QDockWidget, QLabel, QSizePolicy, QWidget
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.source_texts import ROOT, bare_texts, window_files
@@ -198,6 +198,23 @@ def test_no_text_is_cut_off(window, qtbot, language: str, size: tuple[int, int])
     qtbot.waitUntil(lambda: made.size().toTuple() == size, timeout=20000)
     assert made.minimumSizeHint().width() <= 1280
     assert not cut_off(made)
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_no_text_of_a_dialog_is_cut_off(window, qtbot, language: str) -> None:
+    made = window(language)
+    for name in ("settings", "export", "keys", "about"):
+        made.actions_by_name[name].trigger()
+        qtbot.waitUntil(lambda: shown_dialogs(made) != [], timeout=20000)
+        [dialog] = shown_dialogs(made)
+        assert not cut_off(dialog), name
+        assert dialog.width() <= 1280, name
+        assert dialog.height() <= 800, name
+        dialog.reject()
+
+
+def shown_dialogs(window: QWidget) -> list[QDialog]:
+    return [dialog for dialog in window.findChildren(QDialog) if dialog.isVisible()]
 
 
 def test_a_text_that_is_cut_off_is_found(window, qtbot) -> None:
