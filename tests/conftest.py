@@ -98,18 +98,16 @@ def make_window(qtbot, qapp, tmp_path, monkeypatch):
 
     def make(timeline=two, start=True, remember=False, path=None, name="Test", setup=None, **script):
         one_script = Script(**{"step_s": 0.02, "load_s": 0.01, **script})
-        one = MainWindow(
-            Setup(
-                open_engine=opener(one_script),
-                open_session=FakeSession,
-                configure=lambda settings: settings.engine_config(),
-                project=Project(name, timeline=timeline),
-                path=path,
-                cache_folder=tmp_path / "cache",
-                state_file=tmp_path / "config" / "window.ini" if remember else None,
-                **(setup or {}),
-            )
-        )
+        parts = {
+            "open_engine": opener(one_script),
+            "open_session": FakeSession,
+            "configure": lambda settings: settings.engine_config(),
+            "project": Project(name, timeline=timeline),
+            "path": path,
+            "cache_folder": tmp_path / "cache",
+            "state_file": tmp_path / "config" / "window.ini" if remember else None,
+        }
+        one = MainWindow(Setup(**{**parts, **(setup or {})}))
         one.script = one_script
         made.append(one)
         one.show()

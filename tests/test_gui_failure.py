@@ -1,6 +1,7 @@
 """A world that fails: what people read, what they can copy, and that the window lives on."""
 
 import errno
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -11,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
 from worldattention.app.about import PACKAGES, AboutDialog, licences
+from worldattention.app.export import PICTURES, ExportJob
 from worldattention.app.faults import explain
 from worldattention.app.report import redact
 from worldattention.core.errors import UserError
@@ -110,3 +112,44 @@ def test_about_shows_the_licences_and_ffmpegs_first_words(make_window, qtbot):
     qtbot.keyClick(dialog.parts, Qt.Key.Key_Down)
     assert "ffmpeg.org" in dialog.text.toPlainText()
     dialog.reject()
+
+
+def test_an_unusable_cache_folder_costs_the_past_but_not_the_world(make_window, qtbot, tmp_path):
+    (tmp_path / "file").write_text("")
+    one = make_window(setup={"cache_folder": tmp_path / "file" / "cache"})
+    qtbot.waitUntil(lambda: one.world.blocks > 8, timeout=20000)
+    assert one.world.state == "ready"
+    assert len(one.world.log) == 0
+    one.export_flow.begin(
+        ExportJob(tmp_path / "pictures", 4, kind=PICTURES, first_frame=one.world.reel.made - 4)
+    )
+    qtbot.waitUntil(lambda: not one.export_flow.running, timeout=20000)
+    assert len(os.listdir(tmp_path / "pictures")) == 4
+
+
+BAD_PROJECTS = {
+    "broken": b'{"format": "worldattention-project", ',
+    "empty": b"",
+    "foreign": b'{"format": "something-else"}',
+    "future": b'{"format": "worldattention-project", "format_version": 99}',
+    "no text": bytes(range(256)),
+    "huge": b" " * ((8 << 20) + 1),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_PROJECTS)
+def test_a_bad_project_is_one_sentence_and_nothing_is_lost(make_window, qtbot, tmp_path, kind):
+    one = make_window()
+    qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=20000)
+    before = one.model.timeline
+    path = tmp_path / "bad.world"
+    path.write_bytes(BAD_PROJECTS[kind])
+    one.library.open(path)
+    said = one.notifications.history[-1].text
+    assert said.endswith(".")
+    assert "\n" not in said
+    assert str(path) in said
+    assert one.model.timeline == before
+    assert path.read_bytes() == BAD_PROJECTS[kind]
+    made = one.world.blocks
+    qtbot.waitUntil(lambda: one.world.blocks > made, timeout=20000)
