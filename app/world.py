@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -55,6 +56,8 @@ LOADING_DEADLINE_S = 1.5
 """An import of a large library cannot be cancelled, and before the first world there is nothing to lose."""
 TELEMETRY_BLOCKS = 2000
 """Newest records that are kept in memory."""
+PAGED_BLOCKS = 240
+"""Of these, records that keep their pages: a long world has thousands, and they are new ones in every record."""
 
 
 class World(QObject):
@@ -302,7 +305,10 @@ class World(QObject):
 
     def _tell_made(self, made: list[BlockTelemetry]) -> None:
         self._last_made = time.perf_counter()
-        self.telemetry.extend(made)
+        for record in made:
+            self.telemetry.append(record)
+            if len(self.telemetry) > PAGED_BLOCKS:
+                self.telemetry[-PAGED_BLOCKS - 1] = replace(self.telemetry[-PAGED_BLOCKS - 1], pages=())
         self.blocks += len(made)
         for record in made:
             frame = self.reel.frame(record.first_frame + record.frames // 2)

@@ -1,5 +1,7 @@
 """Panels that show the same page: remembered moments, heat map, arcs and playhead, by mouse and by keyboard."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
@@ -244,3 +246,16 @@ def test_the_layout_comes_back(window, qtbot):
     assert not one.panels.pages.isFloating()
     assert one.panels.memory.isVisible()
     assert one.tabifiedDockWidgets(one.panels.pages) == [one.panels.provenance]
+
+
+def test_case_7_old_records_give_their_pages_back(window, monkeypatch):
+    """CASES 7: a long sitting does not fill the memory with what no view shows any more."""
+    one = window
+    one.world.playback.pause()
+    monkeypatch.setattr("worldattention.app.world.PAGED_BLOCKS", 5)
+    newest = one.world.telemetry[-1]
+    for block in range(newest.block + 1, newest.block + 20):
+        one.world._tell_made([replace(newest, block=block, recall=None)])
+    assert [bool(record.pages) for record in one.world.telemetry][-19:] == [False] * 14 + [True] * 5
+    assert all(not record.pages for record in one.panels.stages.blocks)
+    assert one.panels.pages.history.pages == newest.pages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -89,13 +90,16 @@ class PanelDock(QDockWidget):
 
 
 def take_in(blocks: deque[BlockTelemetry], telemetry: Iterable[BlockTelemetry]) -> None:
-    """Adds blocks to those that a panel remembers; what another branch made after them goes."""
+    """Adds blocks to those that a panel remembers; what another branch made after them goes.
+
+    Without their pages: a long world has thousands, and they are new ones in every record.
+    """
     for record in telemetry:
         while blocks and blocks[-1].block >= record.block:
             blocks.pop()
         if blocks and blocks[-1].block + 1 != record.block:
             blocks.clear()
-        blocks.append(record)
+        blocks.append(replace(record, pages=()))
 
 
 def flat_button(icon: str, name: str, pixels: int = 16) -> QToolButton:

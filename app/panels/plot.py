@@ -35,7 +35,7 @@ class Plot(pg.PlotWidget):
             axis = self.getAxis(side)
             axis.setStyle(tickFont=theme.font(10), tickLength=3, tickTextOffset=4)
         self.getAxis("left").setWidth(44)
-        self.getAxis("bottom").setHeight(18)
+        self.getAxis("bottom").setHeight(20)
         self.setMinimumHeight(36)
         self._hint = QLabel("", self)
         self._hint.setObjectName("faint")
@@ -89,7 +89,7 @@ class Plot(pg.PlotWidget):
         self.getAxis(side).setTicks([ticks])
         if side == "bottom":  # pyqtgraph leaves out a label that does not fit, and some scripts are taller
             self.getAxis(side).setHeight(
-                max(18, QFontMetrics(theme.font(10)).boundingRect(unit).height() + 6)
+                max(20, QFontMetrics(theme.font(10)).boundingRect(unit).height() + 8)
             )
 
 
