@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 import threading
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,14 +19,15 @@ log = logging.getLogger(__name__)
 
 
 Span = tuple[int, int, int, int]
-"""Offset and bytes of a line, first pixel frame and pixel frames of its block."""
+"""Offset and bytes of a packed record, first pixel frame and pixel frames of its block."""
 
 
 class TelemetryLog:
     """Records by block, in a nameless file: nothing is left behind however the program ends.
 
     One thread appends, others read. A record of an earlier block replaces that block and all after it (a
-    rewind). Where the disk takes no more, the log ends there and says so once.
+    rewind). Records are packed: each names every page of the world. Where the disk takes no more, the log ends
+    there and says so once.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -52,7 +54,7 @@ class TelemetryLog:
 
     def append(self, record: BlockTelemetry) -> None:
         """Adds the record of a block."""
-        data = f"{record.to_json()}\n".encode("utf-8", "surrogatepass")
+        data = zlib.compress(record.to_json().encode("utf-8", "surrogatepass"), 1)
         with self._lock:
             if self._broken or record.block > len(self._spans):
                 return
@@ -91,8 +93,7 @@ class TelemetryLog:
             with self._lock:
                 if self._file is None:
                     return
-                line = os.pread(self._file.fileno(), size, offset)
-            record = telemetry_from_json(line.decode("utf-8", "surrogatepass"))
+                record = _unpacked(os.pread(self._file.fileno(), size, offset))
             yield record if end - begin == frames else replace(record, first_frame=begin, frames=end - begin)
 
     def at(self, frame: int) -> BlockTelemetry | None:
@@ -102,8 +103,7 @@ class TelemetryLog:
             if index < 0 or self._file is None:
                 return None
             offset, size, start, frames = self._spans[index]
-            line = os.pread(self._file.fileno(), size, offset)
-        found = telemetry_from_json(line.decode("utf-8", "surrogatepass"))
+            found = _unpacked(os.pread(self._file.fileno(), size, offset))
         return found if start <= frame < start + frames else None
 
     def _close(self) -> None:
@@ -112,3 +112,7 @@ class TelemetryLog:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _unpacked(data: bytes) -> BlockTelemetry:
+    return telemetry_from_json(zlib.decompress(data).decode("utf-8", "surrogatepass"))
