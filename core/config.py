@@ -49,7 +49,7 @@ class CacheConfig:
     `codec` is how pages lie in DRAM and in files. `write_through` gives every page a file at once, not only
     when memory is full. `read_deadline_ms`: how long a block waits for pages from the disk before it goes on
     without them; None waits, which makes equal runs equal (`render`, `eval`, replay). `move_bytes`: pages on
-    their way to the disk, and `prefetch_bytes`: pages read ahead, both beside the quotas.
+    their way to the disk, and `prefetch_bytes`: pages read ahead (0: none), both beside the quotas.
 
     `recency` is taken from a page's score for every minute of its age; `diversity` for its likeness (the cosine of
     their mean keys) to the pages chosen before it. `split_prompts` lets every event of a prompt rank chunks.

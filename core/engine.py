@@ -234,7 +234,7 @@ class Engine:
             spoken = self._prompts.get(prompt)
         with watch("install"):
             draft = self._open_window(changed, replay)
-        recall = self._memory.recall_due(self.block, changed, self._last_policy)
+        recall = self._memory.recall_due(prompt, self.block, changed, self._last_policy)
         velocity = self._velocity(draft, spoken, recall, cancel or (lambda: False), watch)
         noise = block_noise(self.config.seed, self.block, self._latent_shape()).to(self.model.device)
         with watch("denoise"):

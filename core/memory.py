@@ -124,14 +124,20 @@ class WorldMemory:
         self.window.invalidate()
         self.window.install(plan, self.ring, self._held.pages if self._held is not None else {})
 
-    def recall_due(self, block: int, changed: bool, last_policy: RetrievalPolicy) -> bool:
-        """At a prompt switch, when the policy was switched after one, and every N blocks if asked for."""
+    def recall_due(self, prompt: str, block: int, changed: bool, last_policy: RetrievalPolicy) -> bool:
+        """At a prompt switch, when the policy was switched after one, and every N blocks if asked for.
+
+        What stage 1 lets through is then read from the disk while the block's first pass runs.
+        """
         cache = self.config.cache
         if cache.retrieval == "none" or block == 0 or not self.bank.pages:
             return False
         every = cache.recall_every_blocks
         switched = cache.retrieval != last_policy and self.recalled.switch_frame > 0
-        return changed or switched or (every > 0 and block % every == 0)
+        due = changed or switched or (every > 0 and block % every == 0)
+        if due and cache.retrieval in ("hkv", "chunk"):
+            self.bank.prefetch(self.preview(prompt).page_ids)
+        return due
 
     def retrieve(self, query: Tensor, prompt: str, block: int) -> Retrieval:
         """Every score and the choice of pages. query [S, H, D]."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import torch
 
 from worldattention.core.config import CacheConfig
-from worldattention.core.hkv.codec import CODECS, StoredPage
+from worldattention.core.hkv.codec import CODECS, StoredPage, page_bytes
 from worldattention.core.hkv.disk import DiskOptions, DiskTier
 from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.moves import Loan
@@ -359,7 +359,10 @@ def open_store(
     """
     frames, codec = config.page_frames, CODECS[config.codec]
     gpu = torch.device(device) if torch.device(device).type == "cuda" else None
-    options = DiskOptions(codec, config.move_bytes, config.prefetch_bytes, gpu)
+    ahead = config.prefetch_bytes
+    if ahead:  # at least what one recall brings
+        ahead = max(ahead, config.recalled_pages * page_bytes(codec, shape, frames))
+    options = DiskOptions(codec, config.move_bytes, ahead, gpu)
     return TieredStore(
         [
             PoolTier("device", shape, frames, config.device_quota_bytes, device, gpu),
