@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRegularExpression, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QRegularExpressionValidator
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QRegularExpressionValidator,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -34,6 +42,7 @@ DENSITIES: tuple[tuple[str, float | None], ...] = (
     ("50 %", 0.50),
     ("100 %", 1.0),
 )
+RATE_WIDTH = 180
 STEPS = ("1", "2", "3", "4", "6", "8")
 _HELP = {
     QT_TRANSLATE_NOOP("SettingsBar", "Preset"): QT_TRANSLATE_NOOP(
@@ -93,18 +102,35 @@ class SettingsBar(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
         fields = (self.preset, self.attention, self.retrieval, self.density, self.steps, self.seed)
+        self._labels: list[QLabel] = []
         for name, field in zip(_HELP, fields, strict=True):
             label = QLabel(translate("SettingsBar", name))
+            self._labels.append(label)
             label.setObjectName("fieldName")
             label.setBuddy(field)
+            label.setContentsMargins(4, 0, 0, 0)
             row.addWidget(label)
             row.addWidget(field)
-            row.addSpacing(4)
         row.addWidget(dice)
         self.show_settings(settings)
         for combo in (self.preset, self.attention, self.retrieval, self.density, self.steps):
             combo.activated.connect(self._edited)
         self.seed.editingFinished.connect(self._edited)
+
+    def set_compact(self, compact: bool) -> None:
+        """Without the fields' names, where there is no room for them; tooltips have them."""
+        for label in self._labels:
+            label.setVisible(not compact)
+
+    @property
+    def labels_width(self) -> int:
+        """Pixels that the fields' names take."""
+        return sum(label.sizeHint().width() + 5 for label in self._labels)
+
+    @property
+    def compact(self) -> bool:
+        """Whether the fields' names are left out."""
+        return self._labels[0].isHidden()
 
     @property
     def settings(self) -> ProjectSettings:
@@ -164,7 +190,7 @@ class SettingsBar(QWidget):
 
     def _name(self, field: QWidget, name: str) -> None:
         field.setAccessibleName(translate("SettingsBar", name))
-        field.setToolTip(translate("SettingsBar", _HELP[name]))
+        field.setToolTip(f"{translate('SettingsBar', name)}: {translate('SettingsBar', _HELP[name])}")
 
 
 class MainToolBar(QToolBar):
@@ -188,7 +214,7 @@ class MainToolBar(QToolBar):
         self._rate.setAccessibleName(self.tr("Frame rate"))
         self._rate.setFont(theme.font(13))
         self._rate.setTextFormat(Qt.TextFormat.RichText)
-        self._rate.setMinimumWidth(180)
+        self._rate.setMinimumWidth(RATE_WIDTH)
         self._rate.setContentsMargins(8, 0, 0, 0)
         self._rates = self._rate.text(), ""
         theme.dress(self._rate, self._colour_rate)
@@ -197,7 +223,19 @@ class MainToolBar(QToolBar):
         space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(space)
         self.addWidget(settings)
+        self._settings = settings
         self._add(actions["export"])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        compact = self._full_width() > self.width()
+        self._settings.set_compact(compact)
+        self._rate.setMinimumWidth(RATE_WIDTH - (30 if compact else 0))
+
+    def _full_width(self) -> int:
+        """Pixels that everything takes with all names."""
+        hidden = self._settings.labels_width + 30 if self._settings.compact else 0
+        return self.sizeHint().width() + hidden
 
     @property
     def rate_text(self) -> str:

@@ -375,6 +375,19 @@ def test_tab_reaches_prompt_timeline_and_selectors(window, qtbot):
     assert {one.prompt_box.edit, one.timeline.view, one.settings_bar.preset, one.settings_bar.seed} <= seen
 
 
+@pytest.mark.parametrize("width", [900, 1000, 1100, 1280, 1920])
+def test_all_modes_are_in_sight_at_any_width(window, qtbot, width):
+    one = window(start=False)
+    one.resize(width, 760)
+    bar = one.settings_bar
+    qtbot.waitUntil(lambda: one.toolbar.width() == width and bar.isVisible(), timeout=20000)
+    for field in (bar.preset, bar.attention, bar.retrieval, bar.density, bar.steps, bar.seed):
+        assert field.isVisible()
+        assert field.mapTo(one, field.rect().topRight()).x() < width
+        assert field.width() >= field.minimumSizeHint().width()
+    assert bar.compact == (width < 1200)
+
+
 def test_it_fits_a_laptop_and_the_picture_is_the_largest(window, qtbot):
     one = window()
     blocks(qtbot, one, 1)
