@@ -9,7 +9,7 @@ import torch
 from worldattention.core.errors import UserError
 from worldattention.core.models.text import MiniLMEncoder, minilm_folder
 from worldattention.core.pocket.grammar import PARAPHRASES, prompt_table, sentence
-from worldattention.core.pocket.text_pack import embed_pack, write_text_pack
+from worldattention.core.pocket.text_pack import PackTextEncoder, embed_pack, write_text_pack
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +85,15 @@ def test_pack_gives_what_the_encoder_gives(encoder, tmp_path, monkeypatch):
         assert torch.count_nonzero(tokens[i, e.length :]) == 0
         assert torch.cosine_similarity(tokens[i].float().flatten(), e.tokens.flatten(), dim=0) > 0.998
         assert pooled[i] @ e.pooled > 0.998
+    packed = PackTextEncoder(path)
+    for text in (table[3], table[-1], "A man in a red shirt, " * 30, "a quokka surfs", ""):
+        e, p = encoder.encode(text), packed.encode(text)
+        assert p.tokens.shape == e.tokens.shape
+        assert p.length == e.length
+        if text in table:
+            assert p.pooled @ e.pooled > 0.998
+            assert torch.cosine_similarity(p.tokens.flatten(), e.tokens.flatten(), dim=0) > 0.998
+    path.write_bytes(path.read_bytes()[:5000])
+    for broken in (path, tmp_path / "none"):
+        with pytest.raises(UserError, match="text pack"):
+            PackTextEncoder(broken)

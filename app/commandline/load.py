@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldattention.app.commandline import console
@@ -9,6 +10,7 @@ from worldattention.app.commandline.options import Options, fit_to_machine
 
 if TYPE_CHECKING:
     from worldattention.core.engine import Engine
+    from worldattention.core.models.text import TextEncoder
     from worldattention.core.project import ProjectSettings
 
 
@@ -19,9 +21,20 @@ def open_engine(options: Options, settings: ProjectSettings) -> Engine:
         from worldattention.core import loading
 
         config, warnings = fit_to_machine(options, options.engine_config(settings))
+        text = {} if options.text_pack is None else {"text_encoder": _pack(options.text_pack)}
         engine = loading.open_engine(
-            options.model, options.device, config, lambda stage, done: show(round(100 * done), 100, stage)
+            options.model,
+            options.device,
+            config,
+            lambda stage, done: show(round(100 * done), 100, stage),
+            **text,
         )
     for warning in warnings:
         console.note(warning)
     return engine
+
+
+def _pack(path: Path) -> TextEncoder:
+    from worldattention.core.pocket.text_pack import PackTextEncoder
+
+    return PackTextEncoder(path)

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from worldattention.core.config import ATTENTION_MODES, CODEC_NAMES, PRESETS, RETRIEVAL_POLICIES
@@ -48,6 +49,7 @@ class Options:
     recall_every_blocks: int | None = None
     recency: float | None = None
     diversity: float | None = None
+    text_pack: Path | None = None
     json: bool = False
     debug: bool = False
 
@@ -149,6 +151,12 @@ def common_options() -> argparse.ArgumentParser:
         type=not_negative,
         metavar="W",
         help="score that a page loses by its likeness to a better one",
+    )
+    add(
+        "--text-pack",
+        type=Path,
+        metavar="FILE",
+        help="the text encoder out of a pack of `train pocket`, where its package is not installed",
     )
     add("--json", action="store_true", help="the last line of stdout is one JSON object")
     add("--debug", action="store_true", help="log everything, and show where an error comes from")

@@ -1,8 +1,9 @@
-"""The pocket world's prompts for machines that train: token ids and MiniLM cut to their vocabulary.
+"""The pocket world's prompts for machines that have no MiniLM: token ids, and MiniLM cut to their vocabulary.
 
 One safetensors file: `ids` [N, L] int16 (rows of the cut embedding, L the longest prompt), `length` [N] uint8,
 the weights under `bert.` (matrices int8 with one fp32 scale a row under `scale.`: half the size of fp16, cosine of
-the encodings above 0.999), and BERT's configuration as JSON in the metadata. Row n is `prompt_table()[n]`.
+the encodings above 0.999), `used` [V] int32 (the rows of the whole embedding that were kept), and BERT's
+configuration and the tokenizer as JSON in the metadata. Row n is `prompt_table()[n]`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import json
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from worldattention.core.errors import UserError
 from worldattention.core.models.text import (
     MINILM_SHA256,
     TOKEN_SCALE,
     TOKENS,
+    TextEncoding,
     bert,
     check_sha256,
     minilm_folder,
@@ -28,6 +31,8 @@ from worldattention.core.pocket.grammar import prompt_table
 
 _WORDS = "embeddings.word_embeddings.weight"
 _BATCH = 512
+_UNKNOWN = "[UNK]"
+_SPECIAL = ("[PAD]", _UNKNOWN, "[CLS]", "[SEP]")
 
 
 def write_text_pack(path: Path) -> None:
@@ -39,14 +44,16 @@ def write_text_pack(path: Path) -> None:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(TOKENS)
     tokenizer.enable_padding()
+    special = torch.tensor([tokenizer.token_to_id(token) for token in _SPECIAL])
     rows = tokenizer.encode_batch(prompt_table())
     ids = torch.tensor([row.ids for row in rows])
     length = torch.tensor([sum(row.attention_mask) for row in rows], dtype=torch.uint8)
-    used, ids = torch.unique(ids, return_inverse=True)
+    used, places = torch.unique(torch.cat([special, ids.flatten()]), return_inverse=True)
+    ids = places[len(special) :].reshape(ids.shape)
 
     state = load_file(folder / "model.safetensors")
     state[_WORDS] = state[_WORDS][used]
-    tensors = {"ids": ids.to(torch.int16), "length": length}
+    tensors = {"ids": ids.to(torch.int16), "length": length, "used": used.to(torch.int32)}
     for name, value in state.items():
         if not value.is_floating_point() or name.startswith("pooler"):
             continue
@@ -56,7 +63,45 @@ def write_text_pack(path: Path) -> None:
             value = (value / scale[:, None]).round().to(torch.int8)
         tensors[f"bert.{name}"] = value
     config = json.loads((folder / "config.json").read_text("utf-8")) | {"vocab_size": len(used)}
-    save_file({k: v.contiguous() for k, v in tensors.items()}, path, {"config": json.dumps(config)})
+    about = {"config": json.dumps(config), "tokenizer": (folder / "tokenizer.json").read_text("utf-8")}
+    save_file({k: v.contiguous() for k, v in tensors.items()}, path, about)
+
+
+class PackTextEncoder:
+    """The text encoder out of a pack: prompts of the grammar as `MiniLMEncoder` encodes them, but for the rounding
+    of its weights; words that the grammar lacks are unknown to it.
+
+    Raises UserError when the pack cannot be read, or was written without a tokenizer.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from tokenizers import Tokenizer
+
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = file.metadata() or {}
+            state = load_file(path)
+            config, tokenizer, used = json.loads(about["config"]), about["tokenizer"], state["used"]
+        except (OSError, SafetensorError, KeyError, ValueError) as error:
+            why = "has no tokenizer" if isinstance(error, KeyError) else "cannot be read"
+            raise UserError(
+                f"The text pack '{path}' {why}: write it again with `worldattention train pocket --stages text-pack`."
+            ) from None
+        self._tokenizer = Tokenizer.from_str(tokenizer)
+        self._tokenizer.enable_truncation(TOKENS)
+        self._tokenizer.no_padding()
+        self._places = {int(row): place for place, row in enumerate(used.tolist())}
+        self._unknown = self._places.get(self._tokenizer.token_to_id(_UNKNOWN) or 0, 0)
+        self._model = bert(config, _weights(state))
+
+    @torch.no_grad()
+    def encode(self, text: str) -> TextEncoding:
+        """The encoding of a text of any length and content."""
+        ids = [self._places.get(row, self._unknown) for row in self._tokenizer.encode(text).ids]
+        hidden = self._model(torch.tensor([ids])).last_hidden_state[0].float()
+        tokens = torch.zeros(TOKENS, hidden.shape[-1])
+        tokens[: len(ids)] = hidden * TOKEN_SCALE
+        return TextEncoding(tokens, pool(tokens, len(ids)), len(ids))
 
 
 @torch.no_grad()
@@ -65,7 +110,7 @@ def embed_pack(path: Path, device: torch.device | str) -> tuple[Tensor, Tensor]:
     with safe_open(path, framework="pt") as file:
         config = json.loads(file.metadata()["config"])
     state = load_file(path, device=str(device))
-    ids, length = state.pop("ids").long(), state.pop("length").long()
+    ids, length = state["ids"].long(), state["length"].long()
     model = bert(config, _weights(state)).to(device)
     tokens = torch.zeros(len(ids), TOKENS, config["hidden_size"], dtype=torch.float16, device=device)
     pooled = torch.zeros(len(ids), config["hidden_size"], device=device)
