@@ -11,6 +11,8 @@ from worldattention.app.reel import Reel
 from worldattention.core.geometry import FPS
 
 FRAME_MS = 1000.0 / FPS
+RATE_SECONDS = 5.0
+"""Over which the shown rate is taken: several blocks, since slow machines show each in a burst."""
 
 
 class Playback(QObject):
@@ -36,7 +38,7 @@ class Playback(QObject):
         self._waiting = False
         self._first = True  # the present frame itself is still to be shown
         self._due = 0.0
-        self._shown: deque[float] = deque(maxlen=4 * FPS)
+        self._shown: deque[float] = deque(maxlen=round(RATE_SECONDS * FPS) + FPS)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.setSingleShot(True)
@@ -74,9 +76,9 @@ class Playback(QObject):
 
     @property
     def shown_fps(self) -> float:
-        """Frames a second shown over the last two seconds, at most 16: after a wait the clock catches up."""
+        """Frames a second shown of late, at most 16: after a wait the clock catches up."""
         now = time.perf_counter()
-        recent = [moment for moment in self._shown if now - moment < 2.0]
+        recent = [moment for moment in self._shown if now - moment < RATE_SECONDS]
         if len(recent) < 2:
             return 0.0
         on_time = now - recent[-1] < 2 * FRAME_MS / 1000  # else the wait for the next frame counts too
