@@ -18,14 +18,14 @@ from worldattention.core.models.checkpoint import HSA_FILE
 def test_the_error_shrinks_in_every_layer():
     engine = toy_engine()
     seen = []
-    done = calibrate(engine, 16, 2, fresh=True, progress=lambda *now: seen.append(now))
+    done = calibrate(engine, 10, 1, fresh=True, progress=lambda *now: seen.append(now))
     assert len(done.before) == len(done.after) == 4
     for before, after in zip(done.before, done.after, strict=True):
         assert after < before
     assert 0 < done.density <= 1
-    assert seen[-1] == (20, 20, "done")
+    assert seen[-1] == (12, 12, "done")
     assert engine.attention_observer is None
-    start = calibrate(toy_engine(), 1, 2, fresh=False)
+    start = calibrate(toy_engine(), 1, 1, fresh=False)
     assert start.before != done.before  # from the model's own parameters
 
 

@@ -25,7 +25,7 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 PROMPTS = (
     ["a red ball in a village"] * 14 + ["a kite on the beach"] * 14 + ["the red ball in the village"] * 3
 )
-SMALL = MadeUpSize(4, 4, 64, 512, 64, 16, 16, 128, 256)
+SMALL = MadeUpSize(4, 4, 64, 512, 64, 16, 16, (1, 2, 2, 2), 128, 256)
 
 
 class Words(HashEncoder):

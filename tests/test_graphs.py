@@ -53,7 +53,7 @@ SMALL = {
     "chunk_frames": 8,
     "min_recent_frames": 3,
 }
-PROMPTS = ["a red ball"] * 7 + ["a blue kite"] * 3 + ["the red ball"] * 3
+PROMPTS = ["a red ball"] * 6 + ["a blue kite"] * 2 + ["the red ball"] * 2
 
 
 def test_a_world_of_captured_passes_is_the_same_world():
@@ -67,7 +67,7 @@ def test_a_world_of_captured_passes_is_the_same_world():
         assert got.telemetry.recall == expected.telemetry.recall
     assert any(span.kind == "page" for span in got.telemetry.window)
     assert recorder.recorded == 3  # denoising, the first pass of a recall, the context pass
-    assert recorder.replayed >= 30
+    assert recorder.replayed >= 20
 
 
 def test_another_window_or_mode_is_captured_anew():

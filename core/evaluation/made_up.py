@@ -29,13 +29,14 @@ class MadeUpSize:
     text_dim: int
     text_tokens: int
     vae_channels: int
+    vae_multiples: tuple[int, ...]
     height: int
     width: int
 
 
 SIZES = {
-    "wan": MadeUpSize(30, 12, 128, 8960, 4096, 512, 96, 480, 832),
-    "toy": MadeUpSize(2, 2, 16, 32, 16, 8, 8, 32, 64),
+    "wan": MadeUpSize(30, 12, 128, 8960, 4096, 512, 96, (1, 2, 4, 4), 480, 832),
+    "toy": MadeUpSize(2, 2, 16, 32, 16, 8, 8, (1, 1, 1, 1), 32, 64),
 }
 """`wan` is Wan2.1-T2V-1.3B at 480 x 832."""
 
@@ -74,7 +75,7 @@ def made_up_model(size: MadeUpSize, device: torch.device, seed: int = 0) -> Worl
             num_layers=size.layers,
         ).eval()
         layers = [HSAParameters(geometry.frame_tokens, size.head_dim) for _ in range(size.layers)]
-        vae = AutoencoderKLWan(base_dim=size.vae_channels)
+        vae = AutoencoderKLWan(base_dim=size.vae_channels, dim_mult=list(size.vae_multiples))
     for block in transformer.blocks:
         block.attn1.fuse_projections()
         for projection in ("to_q", "to_k", "to_v"):
