@@ -1,9 +1,15 @@
 """The dispatcher: which backend runs, why, and that nothing falls back in silence."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 
-from worldattention.core.config import AttentionConfig
+from worldattention.core.config import AttentionConfig, EngineConfig, SamplerConfig
+from worldattention.core.engine import Engine
+from worldattention.core.evaluation import made_up
+from worldattention.core.evaluation.made_up import SIZES, made_up_model
 from worldattention.core.hsa import HSAParameters, attend, build_window, update_tail
 from worldattention.kernels import backends, ops
 from worldattention.kernels.backends import BackendError, Case, choose
@@ -83,3 +89,28 @@ def test_a_whole_layer_in_triton_equals_torch():
         torch.testing.assert_close(seen.density, expected.density)
         torch.testing.assert_close(seen.gini, expected.gini, atol=1e-5, rtol=1e-4)
         torch.testing.assert_close(ours, torchs, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("blocks", [2, pytest.param(14, marks=pytest.mark.endurance)])
+def test_an_engine_in_triton_makes_the_same_world(blocks, monkeypatch):
+    """Every kernel that a GPU would run, called by the engine itself; torch on the other side."""
+    monkeypatch.setattr(made_up, "pick_dtype", lambda device: torch.float32)  # the interpreter has no bf16
+    model = made_up_model(replace(SIZES["toy"], layers=1, height=64, width=64), CPU)
+    worlds = [
+        Engine(
+            model,
+            EngineConfig(
+                attention=AttentionConfig(block=16, kernels=kernels),
+                sampler=SamplerConfig(timesteps=(1000.0,)),
+            ),
+        )
+        for kernels in ("triton", "torch")
+    ]
+    for block in range(blocks):
+        prompt = "another" if blocks // 3 <= block < blocks - 1 else "one"
+        ours, theirs = (world.step(prompt) for world in worlds)
+        assert (ours.telemetry.backend, theirs.telemetry.backend) == ("triton", "torch, gathered")
+        np.testing.assert_allclose(ours.telemetry.gini, theirs.telemetry.gini, atol=2e-2)
+        assert np.abs(ours.frames.astype(int) - theirs.frames).mean() < 2
+    for world in worlds:
+        world.close()
