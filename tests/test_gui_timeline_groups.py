@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -231,3 +232,19 @@ def test_letters_typed_into_an_editor_are_no_commands_case_27(qtbot):
         assert QApplication.focusWidget() is field
     assert view.model.markers == ()
     assert len(view.model.timeline.events) == 3
+
+
+def test_a_syllable_that_is_being_composed_keeps_the_editor_open(view):
+    view.edit_prompt(view.model.timeline.get(2))
+    editor = view._editor
+    editor.selectAll()
+    QApplication.sendEvent(editor, QInputMethodEvent("바", []))
+    for name in ("Return", "Escape"):
+        key(editor, name)
+        assert view._editor is editor
+    commit = QInputMethodEvent("", [])
+    commit.setCommitString("밤에 연")
+    QApplication.sendEvent(editor, commit)
+    key(editor, "Return")
+    assert view.model.timeline.get(2).prompt == "밤에 연"
+    assert view.model.undo_stack.count() == 1
