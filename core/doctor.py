@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable
@@ -31,6 +32,7 @@ from worldattention.kernels import ops
 
 Status = Literal["ok", "note", "warning", "failed"]
 PACKAGES = ("torch", "triton", "diffusers", "transformers", "safetensors", "numpy", "PySide6-Essentials")
+COMPILERS = ("cc", "gcc", "clang")
 _CPU_FLAGS = ("amx_bf16", "avx512_bf16", "avx512_f", "avx2")
 
 
@@ -123,6 +125,11 @@ def _processor() -> str:
 def _kernels(device: torch.device) -> Iterable[Finding]:
     for choice in ops.explain(device):
         yield Finding("kernels", choice.op, "ok", f"{choice.backend}: {choice.why}")
+    if device.type == "cuda" and not any(map(shutil.which, COMPILERS)):
+        text = (
+            f"none of {', '.join(COMPILERS)} is installed, and Triton needs one to start kernels: install gcc"
+        )
+        yield Finding("kernels", "C compiler", "failed", text)
     error, allowed = _attention_errors(device)
     text = f"sparse attention differs from fp64 by {error:.1e}, at most {allowed:.1e} is right"
     yield Finding("kernels", "self-test", "ok" if error <= allowed else "failed", text)

@@ -46,6 +46,26 @@ def fitting_engine(model: WorldModel, config: EngineConfig) -> Engine:
     return engine
 
 
+def warm_up(model: WorldModel, config: EngineConfig) -> None:
+    """Compiles what a GPU compiles on its first block, in a small world that is thrown away.
+
+    So the first block of the real one does not seem to hang. Not yet run on a GPU.
+    """
+    cache = replace(
+        config.cache,
+        budget_frames=min(SMALL_BUDGET_FRAMES, config.cache.budget_frames),
+        recalled_pages=1,
+        device_quota_bytes=0,
+        dram_quota_bytes=0,
+        disk_quota_bytes=0,
+    )
+    engine = Engine(model, replace(config, cache=cache, graphs=False))
+    try:
+        engine.step("Warm-up.")
+    finally:
+        engine.close()
+
+
 def window_bytes(model: WorldModel, config: EngineConfig) -> int:
     """Bytes of the window and of the ring of recent frames."""
     cache = config.cache

@@ -15,7 +15,7 @@ from torch import Tensor
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
-from worldattention.core.fitting import fitting_engine
+from worldattention.core.fitting import fitting_engine, warm_up
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.hsa import HSAParameters
 from worldattention.core.models.checkpoint import (
@@ -57,6 +57,9 @@ def open_engine(
     """
     report = progress or _silent
     loaded = load_model(model, device, report, text_encoder)
+    if loaded.device.type == "cuda":
+        report("kernels, compiled the first time", 0.85)
+        warm_up(loaded, config or EngineConfig())
     report("memory", 0.95)
     engine = fitting_engine(loaded, config or EngineConfig())
     report("ready", 1.0)

@@ -6,7 +6,7 @@ import torch
 from tests.toy import toy_config, toy_model
 from worldattention.core import memory
 from worldattention.core.errors import UserError
-from worldattention.core.fitting import fitting_engine, window_bytes
+from worldattention.core.fitting import fitting_engine, warm_up, window_bytes
 
 
 @pytest.fixture
@@ -59,3 +59,15 @@ def test_bytes_are_those_of_the_buffers():
     engine = fitting_engine(toy_model(), toy_config())
     assert window_bytes(engine.model, engine.config) == engine.buffer_bytes
     engine.close()
+
+
+def test_warming_up_leaves_nothing_behind(tmp_path):
+    """case_31: what is compiled is compiled while the stage is shown; the real world does not know of it."""
+    model, config = toy_model(), toy_config(folder=tmp_path)
+    warm_up(model, config)
+    assert not list(tmp_path.rglob("*.page"))
+    warmed, fresh = fitting_engine(model, config), fitting_engine(toy_model(), toy_config())
+    assert (warmed.step("a red ball").frames == fresh.step("a red ball").frames).all()
+    assert warmed.epoch == fresh.epoch == 0
+    warmed.close()
+    fresh.close()
