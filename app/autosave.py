@@ -43,7 +43,7 @@ class Recovered:
 
 
 class Autosave(QObject):
-    """Writes a copy while there are unsaved changes; `close` removes it."""
+    """Writes a copy while there are unsaved changes; `close` removes it, unless told to keep it."""
 
     def __init__(self, folder: Path, files: ProjectFiles) -> None:
         super().__init__(files)
@@ -81,10 +81,13 @@ class Autosave(QObject):
         self._written = project
         return True
 
-    def close(self) -> None:
-        """The window closes as it should: nothing is left to recover."""
+    def close(self, keep: bool = False) -> None:
+        """The window closes: nothing is left to recover, or, with `keep`, what is unsaved at this moment."""
         self._timer.stop()
-        self._drop()
+        if keep:
+            self.keep()
+        else:
+            self._drop()
         self._lock.unlock()
 
     def _drop(self) -> None:

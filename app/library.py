@@ -72,10 +72,10 @@ class Library(QObject):
         if not self._window.model.timeline.events:
             self.show_welcome()
 
-    def stop(self) -> None:
-        """The window closes as it should."""
+    def stop(self, keep: bool) -> None:
+        """The window closes; with `keep`, nobody was asked about unsaved work, and the next start offers it."""
         if self.autosave is not None:
-            self.autosave.close()
+            self.autosave.close(keep)
 
     def show_welcome(self) -> None:
         """Samples and recent projects, over the picture."""

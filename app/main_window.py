@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QMainWindow, QVBoxLayout, QWidget
 
 from worldattention.app import dialogs, icons, window_state
 from worldattention.app.about import AboutDialog
@@ -65,6 +65,7 @@ class MainWindow(QMainWindow):
     def __init__(self, setup: Setup) -> None:
         super().__init__()
         self._setup = setup
+        self._asks = True  # about unsaved work, when it closes
         self.world_ended = True
         self.setWindowIcon(icons.app_icon())
         self.setAcceptDrops(True)
@@ -350,14 +351,21 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
             self.library.open(path)
 
+    def leave(self) -> None:
+        """Closes without a question, as at a logout: unsaved work is offered at the next start."""
+        self._asks = False
+        while isinstance(dialog := QApplication.activeModalWidget(), QDialog):
+            dialog.reject()
+        self.close()
+
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self._setup.state_file is not None and not self.files.confirm():
+        if self._asks and self._setup.state_file is not None and not self.files.confirm():
             event.ignore()
             return
         self.picture.stop()
         if self._setup.state_file is not None:
             window_state.save(self, self._setup.state_file)
-        self.library.stop()
+        self.library.stop(keep=not self._asks)
         self.presenter.stop()
         self.hide()  # the worker may need a moment to come back
         application = QApplication.instance()

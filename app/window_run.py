@@ -87,11 +87,11 @@ def measure(options: Options, repeats: int) -> LatencyReport:
 
 @contextmanager
 def _signals_close(window: MainWindow) -> Iterator[None]:
-    """Ctrl+C and a polite kill close the window as a click would; a second one ends at once."""
+    """Ctrl+C and a polite kill close the window without a question; a second one ends at once."""
 
     def close(number: int, _frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
-        QTimer.singleShot(0, window, window.close)
+        QTimer.singleShot(0, window, window.leave)
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, close) for number in numbers}

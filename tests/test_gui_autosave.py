@@ -26,6 +26,14 @@ def crash(autosave):
     autosave._lock.unlock()
 
 
+def test_a_close_without_a_question_keeps_the_work_of_this_moment(files, tmp_path):
+    autosave = Autosave(tmp_path, files)
+    files.events = OWL
+    autosave.close(keep=True)
+    (lost,) = find_lost(tmp_path)
+    assert lost.project.timeline == OWL
+
+
 def test_work_that_was_lost_is_offered_once(files, tmp_path):
     folder = tmp_path / "unsaved"
     autosave = Autosave(folder, files)

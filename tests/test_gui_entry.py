@@ -93,6 +93,7 @@ def test_ctrl_c_closes_the_window(tmp_path):
         "started = window_run.MainWindow.start\n"
         "def start(window):\n"
         "    started(window)\n"
+        "    window.model.add(0.0, 'an owl in the village')\n"  # unsaved, and nobody is there to be asked
         "    QTimer.singleShot(300, lambda: os.kill(os.getpid(), getattr(signal, sys.argv[2])))\n"
         "    QTimer.singleShot(100, lambda: 1 / 0)\n"  # a fault in a slot is told, and the window lives on
         "window_run.MainWindow.start = start\n"
@@ -103,8 +104,11 @@ def test_ctrl_c_closes_the_window(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", script, str(model), random.choice(["SIGINT", "SIGTERM"])],
         capture_output=True, text=True, timeout=60, check=False,
+        env=os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "config")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    (kept,) = (tmp_path / "config").rglob("*.recovery")
+    assert "an owl in the village" in kept.read_text(encoding="utf-8")
     assert "a fault in the window" in done.stderr
     assert "ZeroDivisionError" in done.stderr
 
