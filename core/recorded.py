@@ -15,7 +15,7 @@ from worldattention.core.errors import UserError
 from worldattention.core.files import failures_told, reason, replacing
 from worldattention.core.geometry import FPS
 from worldattention.core.recorder import Recording, find_ffmpeg
-from worldattention.core.telemetry import BlockTelemetry, telemetry_from_json
+from worldattention.core.telemetry import BlockTelemetry, PageRecord, telemetry_from_json
 from worldattention.core.timeline import Event, Timeline, make_timeline
 
 LOG_SUFFIX = ".jsonl"
@@ -166,10 +166,12 @@ def _read_log(path: Path) -> list[BlockTelemetry]:
 def _renumbered(records: list[BlockTelemetry]) -> tuple[BlockTelemetry, ...]:
     """Blocks from 0 and frames from 0: a recording may begin late, and a world restart within it."""
     result: list[BlockTelemetry] = []
+    known: dict[PageRecord, PageRecord] = {}  # most pages are the same in block after block: kept once
     frames = 0
     for block, record in enumerate(records):
         shift = 3 * (record.block - block)  # latent frames
-        pages = tuple(replace(page, first_frame=page.first_frame - shift) for page in record.pages)
+        moved = (replace(page, first_frame=page.first_frame - shift) for page in record.pages)
+        pages = tuple(known.setdefault(page, page) for page in moved)
         result.append(replace(record, block=block, first_frame=frames, pages=pages))
         frames += record.frames
     return tuple(result)
