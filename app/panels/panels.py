@@ -80,7 +80,7 @@ class Panels(QObject):
 
     def _dress(self) -> None:
         """Docks that came to share a place, or left one, are dressed for it."""
-        for panel in self.all:
+        for panel in self._window.findChildren(PanelDock):
             panel.set_tabbed(not panel.isFloating() and bool(self._window.tabifiedDockWidgets(panel)))
         for tabs in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             tabs.setAccessibleName(self.tr("Panels in this place"))
