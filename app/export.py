@@ -15,7 +15,7 @@ from worldattention.app.reel import Reel
 from worldattention.app.segments import Frames
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import FPS
-from worldattention.core.pictures import enlarge, write_gif, write_pictures
+from worldattention.core.pictures import GIF_WIDTH, enlarge, write_gif, write_pictures
 from worldattention.core.recorded import log_path, write_log
 from worldattention.core.recorder import video_writer
 from worldattention.core.telemetry_log import TelemetryLog
@@ -23,6 +23,8 @@ from worldattention.core.telemetry_log import TelemetryLog
 VIDEO, GIF, PICTURES = "mp4", "gif", "png"
 STRIP_HEIGHT = 480
 """The least height of a picture with a strip of panels beside it, in pixels."""
+STRIP_GIF_WIDTH = 960
+"""An animation's panels are still legible at this width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,11 @@ class ExportJob:
     strip: bool = False
     telemetry: bool = True
     comment: str = ""
+
+    @property
+    def gif_width(self) -> int:
+        """The greatest width of an animation, in pixels."""
+        return STRIP_GIF_WIDTH if self.strip else GIF_WIDTH
 
     @property
     def stop(self) -> int:
@@ -83,7 +90,7 @@ def export(
 
     pictures = _composed(job, log, numbered())
     if job.kind == GIF:
-        write_gif(job.path, pictures, job.frames)
+        write_gif(job.path, pictures, job.frames, job.gif_width)
     elif job.kind == PICTURES:
         write_pictures(job.path, pictures)
     else:

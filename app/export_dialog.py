@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from worldattention.app.export import GIF, PICTURES, STRIP_HEIGHT, VIDEO, ExportJob
+from worldattention.app.export import GIF, PICTURES, STRIP_GIF_WIDTH, STRIP_HEIGHT, VIDEO, ExportJob
 from worldattention.app.strip import WIDTH as STRIP_WIDTH
 from worldattention.app.texts import QT_TRANSLATE_NOOP, plain_label, translate
 from worldattention.app.theme import set_tone
@@ -159,8 +159,9 @@ class ExportDialog(QDialog):
             scale = max(scale, -(-STRIP_HEIGHT // sizes.height))
         width, height = sizes.width * scale, sizes.height * scale
         width += STRIP_WIDTH if self.strip.isChecked() else 0
-        if kind == GIF and width > GIF_WIDTH:
-            width, height = GIF_WIDTH, round(height * GIF_WIDTH / width)
+        most = STRIP_GIF_WIDTH if self.strip.isChecked() else GIF_WIDTH
+        if kind == GIF and width > most:
+            width, height = most, round(height * most / width)
         text = self.tr("{frames} frames, {seconds} s, {width} x {height}.").format(
             frames=stop - first, seconds=f"{(stop - first) / FPS:.2f}", width=width, height=height
         )

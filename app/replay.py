@@ -57,6 +57,7 @@ class ReplayFlow(QObject):
         self._settle.setInterval(SETTLED_MS)
         self._settle.timeout.connect(self._follow)
         window.world.playback.moved.connect(self._moved)
+        window.world.made.connect(self._read)
 
     @property
     def active(self) -> bool:
@@ -99,6 +100,12 @@ class ReplayFlow(QObject):
         self._next = recorded
         window.files.adopt(project, None)
         return True
+
+    def _read(self, _records: object) -> None:
+        """More of the recording is there: a playhead that was ahead of it has its picture now."""
+        playback = self._window.world.playback
+        if self.active and not playback.playing:
+            playback.moved.emit()
 
     def _moved(self) -> None:
         playback, recorded = self._window.world.playback, self._source.recorded

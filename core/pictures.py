@@ -58,12 +58,12 @@ def write_pictures(folder: Path, frames: Iterable[Frame]) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def write_gif(path: Path, frames: Iterable[Frame], count: int) -> None:
+def write_gif(path: Path, frames: Iterable[Frame], count: int, max_width: int = GIF_WIDTH) -> None:
     """Writes every second of `count` frames [H, W, 3] as an endless GIF of the same length in seconds.
 
-    Each picture has colours of its own; wide ones are made smaller. Raises UserError.
+    Each picture has colours of its own; those wider than `max_width` pixels are made smaller. Raises UserError.
     """
-    shown = _for_gif(frames)
+    shown = _for_gif(frames, max_width)
     first = next(shown)
     starts = [round(100 * number / FPS) for number in range(0, count, GIF_STEP)]
     ends = [*starts[1:], round(100 * count / FPS)]
@@ -79,12 +79,12 @@ def write_gif(path: Path, frames: Iterable[Frame], count: int) -> None:
         )
 
 
-def _for_gif(frames: Iterable[Frame]) -> Iterator[Image.Image]:
+def _for_gif(frames: Iterable[Frame], max_width: int) -> Iterator[Image.Image]:
     for number, frame in enumerate(frames):
         if number % GIF_STEP:
             continue
         picture = Image.fromarray(frame)
-        if picture.width > GIF_WIDTH:
-            height = max(1, round(picture.height * GIF_WIDTH / picture.width))
-            picture = picture.resize((GIF_WIDTH, height), Image.Resampling.LANCZOS)
+        if picture.width > max_width:
+            height = max(1, round(picture.height * max_width / picture.width))
+            picture = picture.resize((max_width, height), Image.Resampling.LANCZOS)
         yield picture.quantize(_COLOURS)

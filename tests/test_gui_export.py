@@ -65,6 +65,12 @@ def test_case_19_a_gif_lasts_as_long_as_its_frames(world, tmp_path):
     assert sum(lengths) == pytest.approx(1000 * 41 / 16, abs=5)
 
 
+def test_panels_in_a_gif_stay_legible(world, tmp_path, qapp):
+    run(world, ExportJob(tmp_path / "s.gif", 4, kind=GIF, strip=True))
+    with Image.open(tmp_path / "s.gif") as gif:
+        assert gif.size == (960, round(960 * 512 / (1024 + WIDTH)))
+
+
 def test_a_wide_gif_is_made_smaller(tmp_path):
     frames = np.random.default_rng().integers(0, 255, (4, 101, 901, 3), np.uint8)
     write_gif(tmp_path / "w.gif", iter(frames), 4)

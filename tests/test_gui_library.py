@@ -145,6 +145,7 @@ def test_a_recorded_session_is_scrubbed_with_all_panels_following(make_window, q
     assert one.script.closed == 1  # no engine
     assert "no engine" in one.status.device.text()
     one.world.playback.pause()
+    qtbot.waitUntil(lambda: one.viewport.chip != "not made yet", timeout=20000)
     for block in (7, 2, 11, 0):
         one.world.playback.seek(12 * block + 5)
         qtbot.waitUntil(lambda block=block: one.status.block.text() == f"block {block}", timeout=20000)
