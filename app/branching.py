@@ -196,7 +196,7 @@ class Branching(QObject):
         model.show_branch(
             model.timeline if wish is not None and wish.makes else message.timeline, message.block
         )
-        window.prompt_box.show_memories(())
+        window.prompt_box.forget_world()
         window.panels.clear()
         if kept:
             window.presenter.show_blocks(kept[-PANEL_BLOCKS:])

@@ -77,8 +77,7 @@ class Presenter(QObject):
         self._model.forget_world()
         window.viewport.show_frame(None)
         window.notifications.clear(ERROR)
-        window.prompt_box.show_memories(())
-        window.prompt_box.hint()
+        window.prompt_box.forget_world()
         window.panels.clear()
 
     def accept_settings(self) -> None:

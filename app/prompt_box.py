@@ -118,6 +118,12 @@ class PromptBox(QWidget):
             self._foreseen = memories
             self._show_strip()
 
+    def forget_world(self) -> None:
+        """Another world, or another past of it: nothing that was recalled or foreseen counts any more."""
+        self._recalled, self._foreseen = (), None
+        self._show_strip()
+        self._text_changed(self.edit.text())
+
     def world_went_on(self) -> None:
         """A block was made: a text that would have recalled nothing may recall something now."""
         if self._foreseen == () and not self._pause.isActive() and self.edit.text().strip():

@@ -164,6 +164,20 @@ def test_moments_that_would_be_recalled_replace_the_recalled_and_leave_with_the_
     assert (box.sizeHint().height(), box._words.geometry().top()) == (height, answer)
 
 
+def test_another_world_forgets_the_moments_and_is_asked_about_the_text(box, qtbot):
+    box.show_memories((memory(1.0, None),))
+    QTest.keyClicks(box.edit, "a red ball")
+    box.show_foreseen("a red ball", (memory(4.0, 0.81),))
+    box.heard.clear()
+    box.forget_world()
+    assert box.memories.buttons == ()
+    assert box.edit.text() == "a red ball"
+    qtbot.waitUntil(lambda: box.heard == [("typing", "a red ball")], timeout=20000)
+    box.edit.clear()
+    assert box.memories.buttons == ()
+    assert box.answer.startswith("Enter changes the world")
+
+
 def test_a_moment_is_shown_by_mouse_and_by_keyboard(box, qtbot):
     chosen = []
     box.memory_chosen.connect(chosen.append)
