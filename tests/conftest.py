@@ -28,7 +28,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-if not any(Path("/dev").glob("nvidia[0-9]*")):
+if not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/proc/driver/nvidia").exists():
     os.environ.setdefault(
         "TRITON_INTERPRET", "1"
     )  # Triton decides at import; on a GPU the kernels are compiled

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from worldattention.kernels import ops
+from worldattention.kernels.backends import interpreting
 from worldattention.kernels.reference import codec, rope
 from worldattention.kernels.reference.gate import gated_sum
 from worldattention.kernels.reference.linear import linear_attention
@@ -60,6 +61,10 @@ def exact_heads(inputs: AttentionInputs, selected: Tensor, block: int) -> Tensor
 def backends() -> list[Use]:
     hopper = torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
     return ["triton", "gluon"] if hopper else ["triton"]
+
+
+def test_kernels_are_compiled_here():
+    assert not interpreting()
 
 
 @pytest.mark.parametrize("block", [64, 128])
