@@ -10,6 +10,7 @@ from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled
 from worldattention.core.geometry import Geometry
 from worldattention.core.history import BlockRecord
+from worldattention.core.preview import RecallPreview
 from worldattention.core.telemetry import (
     BlockResult,
     BlockTelemetry,
@@ -42,6 +43,7 @@ class FakeEngine:
         self.block = 0
         self.closed = False
         self.prompts: list[str] = []
+        self.foreseen: list[str] = []
         self.denoise_steps = 0
         self._on_step = on_step or (lambda block: None)
 
@@ -62,6 +64,12 @@ class FakeEngine:
         self.prompts.append(prompt)
         self.block += 1
         return BlockResult(frames, self._record(block, first, count, prompt))
+
+    def preview(self, prompt: str) -> RecallPreview:
+        return RecallPreview(prompt)
+
+    def prefetch(self, preview: RecallPreview) -> None:
+        self.foreseen.append(preview.prompt)
 
     def reset(self, seed: int | None = None) -> None:
         self.block = 0
