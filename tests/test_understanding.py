@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from tests.fakes_cli import FakeEngine
 from tests.toy import HashEncoder
+from worldattention.app.cli import main
+from worldattention.core import loading
 from worldattention.core.evaluation.understanding import best_threshold, measure_understanding, roc_area
 from worldattention.core.evaluation.understanding_prompts import FREE_PARAPHRASES, OTHER_WORLDS
 from worldattention.core.models.text import MiniLMEncoder
@@ -14,6 +17,8 @@ from worldattention.core.pocket.grammar import prompt_table
 from worldattention.core.pocket.mentions import parse
 from worldattention.core.pocket.prompts import SIMILARITY_KNOWN, understand
 from worldattention.core.pocket.text import PocketTextEncoder
+from worldattention.core.project import Project, save_project
+from worldattention.core.timeline import Event, make_timeline
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +99,15 @@ def test_the_threshold_in_use_is_the_measured_one(encoder):
     report = measure_understanding(encoder, count=20)
     assert report.best_threshold == pytest.approx(SIMILARITY_KNOWN, abs=0.04)
     assert min(report.area, report.grammar, report.free, report.other) > 0.9
+
+
+def test_prompts_of_another_world_are_told_before_they_are_rendered(monkeypatch, tmp_path, capsys):
+    prompts = ("a dragon flies over Tokyo", "A woman flies a kite on the beach.", "a dragon flies over Tokyo")
+    events = [Event(i + 1, 0.75 * i, 0.75 * (i + 1), prompt) for i, prompt in enumerate(prompts)]
+    save_project(Project("Odd", timeline=make_timeline(events)), tmp_path / "w.world")
+    engine = FakeEngine()
+    engine.understand = understand
+    monkeypatch.setattr(loading, "open_engine", lambda *arguments: engine)
+    assert main(["render", str(tmp_path / "w.world"), "-o", "null"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("This world knows")]
+    assert told == [understand(prompts[0]).notice]

@@ -7,12 +7,16 @@ import time
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from worldattention.app.commandline import console
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, seconds
 from worldattention.core.errors import UserError
+
+if TYPE_CHECKING:
+    from worldattention.core.timeline import Timeline
 
 HELP = "render a project to a video, without a window"
 
@@ -25,6 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seconds", type=seconds, metavar="S", help="another length than the project's")
     parser.add_argument("--telemetry", type=Path, metavar="JSONL", help="one line of records a block")
+
+
+def unknown_prompts(engine: object, timeline: Timeline) -> list[str]:
+    """A sentence for each prompt that the model's world does not know."""
+    understand = getattr(engine, "understand", None)
+    if understand is None:
+        return []
+    found = (understand(prompt) for prompt in dict.fromkeys(event.prompt for event in timeline.events))
+    return [one.notice for one in found if one is not None and one.notice is not None]
 
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
@@ -43,6 +56,8 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     started = time.perf_counter()
     engine = open_engine(options, project.settings)
     load_s = time.perf_counter() - started
+    for notice in unknown_prompts(engine, project.timeline):
+        console.note(notice)
     with closing(engine), cancel_on_signal() as cancel, console.progress_bar("Render", "frames") as show:
         from worldattention.core.session import Session
 
