@@ -25,6 +25,11 @@ class FailureFlow(QObject):
         window.world.ready.connect(self._ready)
         window.world.failed.connect(self._failed)
 
+    def offer(self, sentence: str, detail: str) -> None:
+        """A fault that the world survived is told, and a report of it can be copied too."""
+        message = Failed(self._window.world.epoch, sentence, detail)
+        self._window.notifications.tell(sentence, ERROR, self.tr("Copy report"), lambda: self._copy(message))
+
     def report(self, message: Failed) -> str:
         """What can be shown to others."""
         window = self._window

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,7 +24,6 @@ from worldattention.app.latency import LatencyReport, measure_latency
 from worldattention.app.live_config import LiveConfig
 from worldattention.app.main_window import PROGRAM, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
-from worldattention.app.notifications import ERROR
 from worldattention.app.preferences import PreferencesStore
 from worldattention.app.texts import translate
 from worldattention.core.config import EngineConfig
@@ -110,7 +110,7 @@ def _faults_told(window: MainWindow) -> Iterator[None]:
         log.error("a fault in the window", exc_info=(kind, fault, trace))
         sentence = translate("Window", "Something went wrong in the window ({}); the world goes on.")
         cause = f"{kind.__name__}: {fault}".splitlines()[0][:160]
-        window.notifications.tell(sentence.format(cause), ERROR)
+        window.failure.offer(sentence.format(cause), "".join(traceback.format_exception(kind, fault, trace)))
 
     before, sys.excepthook = sys.excepthook, tell
     try:

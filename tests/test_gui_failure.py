@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from worldattention.app.about import PACKAGES, AboutDialog, licences
 from worldattention.app.export import PICTURES, ExportJob
 from worldattention.app.faults import explain
 from worldattention.app.report import redact
+from worldattention.app.window_run import _faults_told
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import Event, make_timeline
 
@@ -153,3 +155,19 @@ def test_a_bad_project_is_one_sentence_and_nothing_is_lost(make_window, qtbot, t
     assert path.read_bytes() == BAD_PROJECTS[kind]
     made = one.world.blocks
     qtbot.waitUntil(lambda: one.world.blocks > made, timeout=20000)
+
+
+def test_a_fault_in_the_window_is_told_with_a_report(make_window, qtbot):
+    one = make_window(timeline=make_timeline([Event(1, 0, 30, "a secret garden")]))
+    qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=20000)
+    with _faults_told(one):
+        try:
+            raise ValueError("a secret garden has no gate")
+        except ValueError as fault:
+            sys.excepthook(ValueError, fault, fault.__traceback__)
+    assert "the world goes on" in one.notifications.history[-1].text
+    copy = next(b for b in one.viewport.findChildren(QPushButton) if b.text() == "Copy report")
+    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    report = QGuiApplication.clipboard().text()
+    assert "has no gate" in report
+    assert "garden" not in report
