@@ -114,3 +114,37 @@ def test_an_engine_in_triton_makes_the_same_world(blocks, monkeypatch):
         assert np.abs(ours.frames.astype(int) - theirs.frames).mean() < 2
     for world in worlds:
         world.close()
+
+
+@pytest.mark.parametrize(("block", "channels"), [(128, 128), (64, 64)])
+def test_hopper_is_launched_with_what_the_kernel_takes(block, channels, monkeypatch):
+    """The host's side without a GPU: one program a tile, every argument named by the kernel, the window not copied."""
+    from worldattention.kernels.gluon import kernel
+    from worldattention.kernels.gluon import sparse as gluon
+
+    launches = []
+
+    class Recorder:
+        def __getitem__(self, grid):
+            return lambda *arguments, **constants: launches.append((grid, arguments, constants))
+
+    name = "attend_wide" if block == 128 else "attend_narrow"
+    names = getattr(kernel, name).arg_names
+    monkeypatch.setattr(gluon, name, Recorder())
+    q = torch.randn(1, 300, 2, channels).bfloat16()
+    room = torch.randn(2, 1, 900, 2, channels).bfloat16()
+    keys, values = room[0, :, :700], room[1, :, :700]
+    rows, columns = -(-300 // block), -(-700 // block)
+    lists = ops.block_lists(torch.ones(1, 2, rows, columns, dtype=torch.bool))
+    out = gluon.sparse_attention(q, keys, values, lists, block)
+    assert out.shape == q.shape
+    [(grid, arguments, constants)] = launches
+    assert grid == (2 * rows,)
+    assert len(arguments) + len(constants) == len(names)
+    assert set(constants) <= set(names)
+    given = dict(zip(names, arguments, strict=False))
+    assert given["k"].base.data_ptr() == keys.data_ptr()
+    assert (given["k_tokens"], given["q_tokens"], given["k_blocks"]) == (700, 300, columns)
+    assert constants["RAGGED"]
+    with pytest.raises(ValueError, match="one world"):
+        gluon.sparse_attention(q.repeat(2, 1, 1, 1), keys, values, lists, block)
