@@ -78,6 +78,7 @@ def test_a_page_too_late_is_a_counted_miss_and_comes_later(tmp_path):
     bank = make_bank(tmp_path, io=disk, read_deadline_ms=20.0)
     frames = fill(bank, 5)
     flush(bank)
+    bank.prefetch([0])
     with bank.recall([0, 4]) as recall:
         assert recall.missed == (0,)
         assert same_page(recall.pages[4], frames, 4)
@@ -86,6 +87,7 @@ def test_a_page_too_late_is_a_counted_miss_and_comes_later(tmp_path):
     assert sum("too late" in notice for notice in bank.take_notices()) == 1
     disk.reads.set()
     flush(bank)
+    assert list(bank._store._disk._staged) == [bank._handles[0]]
     with bank.recall([0]) as recall:
         assert same_page(recall.pages[0], frames, 0)
     bank.close()
@@ -166,6 +168,24 @@ def test_a_guess_given_up_is_not_read(tmp_path):
         assert same_page(recall.pages[3], frames, 3)
     flush(bank)
     assert usage(bank).prefetched <= 2  # the one that was being read, and the new guess
+    bank.close()
+
+
+def test_a_guess_takes_no_memory_once_the_recall_is_over(tmp_path):
+    bank = make_bank(tmp_path)
+    frames = fill(bank, 9)
+    flush(bank)
+    bank.prefetch(range(6))
+    flush(bank)
+    disk = bank._store._disk
+    assert set(disk._staged) == {bank._handles[page] for page in range(6)}
+    bank.recall(()).release()
+    assert len(disk._staged) == 6
+    with bank.recall([2]) as recall:
+        assert same_page(recall.pages[2], frames, 2)
+    assert disk._staged == {}
+    assert disk._reads == {}
+    assert (usage(bank).prefetched, usage(bank).prefetch_hits) == (6, 1)
     bank.close()
 
 

@@ -172,6 +172,16 @@ class DiskTier:
             elif handle not in self._reads and not self._at_hand(handle):
                 self._start_read(handle, ahead=True)
 
+    def end_guess(self) -> None:
+        """A recall is over: what was read ahead for it and not taken goes, what was not yet read never is."""
+        for handle, read in list(self._reads.items()):
+            if read.ahead and handle not in self._demanded:
+                self._reader.cancel(read.job)
+                del self._reads[handle]
+        for handle, (_, ahead) in list(self._staged.items()):
+            if ahead and handle not in self._demanded:
+                del self._staged[handle]
+
     def fetch(self, handle: int, deadline_s: float | None) -> Fetched:
         """From memory while it is being written or was read ahead, else from its file."""
         self.request([handle])
@@ -187,6 +197,8 @@ class DiskTier:
         if handle in self._bad:
             return Fetched(None, Loan())
         if handle not in self._staged:
+            if handle in self._reads:
+                self._reads[handle].ahead = False  # no guess any more: it shall be there the next time
             self.traffic.late += 1
             return Fetched(None, Loan(), late=True)
         page, ahead = self._staged.pop(handle)

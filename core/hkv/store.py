@@ -101,6 +101,8 @@ class TieredStore:
         found = [self._fetch(handle, deadline_s) for handle in handles]
         for handle, data in zip(handles, found, strict=True):
             self._entries[handle].pins -= data is None
+        if handles:
+            self._disk.end_guess()
         return found
 
     def prefetch(self, handles: Sequence[int]) -> None:
