@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.made
 SAMPLE := assets/samples/red_ball.world
 MOVIE  := out/red_ball.mp4
 
-.PHONY: help run test check endurance translations dist clean
+.PHONY: help run test check endurance translations dist bundle clean
 
 help:
 	@echo "make run        open the playground (with no display: render a sample to $(MOVIE))"
@@ -17,6 +17,7 @@ help:
 	@echo "make endurance  run the long tests (minutes to an hour)"
 	@echo "make translations  collect the window's texts and compile their translations"
 	@echo "make dist       build the wheel and the source distribution into dist"
+	@echo "make bundle     build a folder that runs without Python into dist (takes some gigabytes), and try it"
 	@echo "make clean      delete .venv, out and everything that was built or cached"
 
 $(STAMP): pyproject.toml setup.py constraints.txt
@@ -63,6 +64,14 @@ translations: $(STAMP)
 
 dist: $(STAMP)
 	$(BIN)/python -m build --no-isolation
+
+# From the wheel and in an environment of its own: what is installed as a link into the tree cannot be followed.
+bundle: dist
+	"$(PYTHON)" -m venv build/bundle
+	build/bundle/bin/python -m pip install --quiet --constraint constraints.txt \
+		"$$(ls dist/worldattention-*.whl | tail -1)[bundle]"
+	build/bundle/bin/pyinstaller --noconfirm --workpath build/pyinstaller packaging/pyinstaller/worldattention.spec
+	"$(PYTHON)" packaging/pyinstaller/smoke.py dist/worldattention
 
 clean:
 	rm -rf $(VENV) out build dist worldattention.egg-info .coverage

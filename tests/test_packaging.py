@@ -140,7 +140,7 @@ def test_the_source_distribution_holds_what_checks_it(sdist: Path) -> None:
 
 
 def test_the_installed_wheel_runs(wheel: Path, tmp_path: Path) -> None:
-    """Every module loads, and the command starts, away from the tree."""
+    """case_34: every module loads, and the command starts, away from the tree."""
     site = tmp_path / "site"
     run(
         sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel,
