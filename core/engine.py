@@ -26,7 +26,7 @@ from worldattention.core.hkv.window import WindowPlan
 from worldattention.core.journal import Journal, Moment
 from worldattention.core.memory import Recalled, WorldMemory, scoring_layers
 from worldattention.core.models.world import WorldModel, check_modes
-from worldattention.core.passes import Passes
+from worldattention.core.passes import KeysValues, Passes
 from worldattention.core.pocket.prompts import Understood
 from worldattention.core.pocket.text import understood_by
 from worldattention.core.preview import RecallPreview
@@ -137,9 +137,9 @@ class Engine:
         return self._journal.records
 
     @property
-    def buffer_bytes(self) -> int:
-        """Bytes of ring and window: what a world takes beside its pages."""
-        return self._memory.buffer_bytes
+    def memory(self) -> WorldMemory:
+        """Ring, window and bank, to be looked at."""
+        return self._memory
 
     def fork(self, config: EngineConfig | None = None) -> Engine:
         """A second world with the same past, which goes on by itself; pages are shared copy-on-write."""
@@ -177,15 +177,14 @@ class Engine:
         moment = self._moment() if block == self.block else self._journal.moments[block]
         back = self._memory.rewound(moment.bank, moment.recalled, moment.frames_done)
         memory, other = back.memory, self._twin(back.memory, block)
-        other.config = memory.config = moment.config
-        other._timesteps = shifted_timesteps(moment.config.sampler)
+        other.configure(moment.config)
         other._spoken, other._last_policy = moment.spoken, moment.last_policy
         other._banked_frames = moment.banked_frames
         try:
             replay_decoder(other._decoder, other._journal, block)
             if back.missing or not back.exact:
                 rebuild(memory, back.there, back.missing, other._journal, other._clean_pass)
-                other._lost_exactness(REBUILT if back.missing else CODED)
+                other.lose_exactness(REBUILT if back.missing else CODED)
         except OSError as error:
             memory.close()
             raise UserError("The latents of this world cannot be read any more: restart it.") from error
@@ -252,8 +251,8 @@ class Engine:
         return BlockResult(frames, telemetry)
 
     @torch.inference_mode()
-    def relive(self, record: BlockRecord, latents: Tensor) -> None:
-        """Takes the next block from what is known of it, latents [F, C, h, w]: one pass instead of five, no frames.
+    def relive(self, record: BlockRecord, latents: Tensor, clean: KeysValues | None = None) -> None:
+        """Takes the next block from latents [F, C, h, w] and its clean keys and values, else computes those: one pass.
 
         With the record's pages there, the world is then bit for bit as if it had made the block. Raises UserError.
         """
@@ -263,7 +262,8 @@ class Engine:
         draft = self._open_window(changed, record)
         if record.recalled:
             self._renew(draft, record.pages + record.missed)
-        keys, values = self._passes.clean(draft.attention, latents[None].to(self.model.device), spoken)
+        made = latents[None].to(self.model.device)
+        keys, values = clean or self._passes.clean(draft.attention, made, spoken)
         self._commit(draft, spoken, changed, keys, values)
         self._journal.add(before, self._record(draft, spoken), latents)
         self.block += 1
@@ -354,9 +354,10 @@ class Engine:
         )
         self._spoken, self._last_policy = spoken.text, self.config.cache.retrieval
         if draft.replay is not None and draft.plan.page_ids != draft.replay.pages:
-            self._lost_exactness(LACKING)
+            self.lose_exactness(LACKING)
 
-    def _lost_exactness(self, notice: str) -> None:
+    def lose_exactness(self, notice: str) -> None:
+        """The past is only approximately what it was, for the reason that the next block's record tells."""
         if not self.approximate:
             self.approximate, self.notice = True, notice
 

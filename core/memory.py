@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -179,6 +180,15 @@ class WorldMemory:
     def buffer_bytes(self) -> int:
         """Bytes of ring and window."""
         return self.ring.nbytes + self.window.keys.nbytes + self.window.values.nbytes
+
+    def kept_pages(self) -> Iterator[PageData]:
+        """Clean keys and values that are kept, page by page, the open page last; valid until the next one."""
+        if not self.config.cache.authors_layout:  # there pages are windows, which overlap
+            for page in self.bank.pages:
+                with self.bank.recall([page.id]) as recall:
+                    yield from recall.pages.values()
+            if (still_open := self.bank.open_page()) is not None:
+                yield still_open
 
     def sleep(self) -> None:
         """Frees ring and window; what is needed to rewind stays."""

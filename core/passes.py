@@ -12,6 +12,8 @@ from worldattention.core.models.world import WorldModel
 from worldattention.core.spoken import Spoken
 from worldattention.core.window_attention import WindowAttention
 
+KeysValues = tuple[Tensor, Tensor]
+
 
 class Passes:
     """The model as an engine calls it. Has no state but embeddings of the few timesteps; forks share it.
@@ -35,7 +37,7 @@ class Passes:
             return self._captured.predict(latents, time, spoken.keys_values, attention)
         return transformer.predict(latents, time, spoken.keys_values, attention)
 
-    def clean(self, attention: WindowAttention, latents: Tensor, spoken: Spoken) -> tuple[Tensor, Tensor]:
+    def clean(self, attention: WindowAttention, latents: Tensor, spoken: Spoken) -> KeysValues:
         """Clean, un-rotated keys and values [layers, L, H, D] of a finished block."""
         attention.start_clean()
         self.predict(latents, 0.0, spoken, attention)

@@ -66,12 +66,12 @@ class Session:
         return self.engine.records[-1]
 
     def begin(self, history: History) -> None:
-        """Takes over branches that were made in another sitting, before the first block.
+        """Takes over branches that were made in another sitting, before the first block or behind a restored past.
 
         The current one is made again as it plays, from what was recorded; the others when they are switched to.
         """
         self._history, self.timeline = history, history.get(history.current).timeline
-        self._replay, self._remaking = list(history.records(history.current)), True
+        self._replay, self._remaking = list(history.records(history.current)[self.block :]), True
 
     def say(self, prompt: str) -> int:
         """Puts a prompt on the timeline from the next block on; returns that block's index.

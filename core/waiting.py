@@ -21,7 +21,7 @@ class WaitingEngines:
         self._engines[name] = engine
         left = self._awake_bytes
         for waiting in reversed(self._engines.values()):
-            left -= waiting.buffer_bytes
+            left -= waiting.memory.buffer_bytes
             if left < 0:
                 waiting.sleep()
 
@@ -30,7 +30,7 @@ class WaitingEngines:
         engine = self._engines.get(name)
         if engine is None:
             return None
-        if awake and engine.buffer_bytes == 0:  # asleep
+        if awake and engine.memory.buffer_bytes == 0:  # asleep
             woken = engine.fork_at(engine.block)
             engine.close()
             engine = woken

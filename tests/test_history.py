@@ -110,7 +110,7 @@ def test_a_branch_left_long_ago_is_asleep_and_goes_on_with_equal_frames() -> Non
     session._waiting = WaitingEngines(awake_bytes=0)
     play(session, 7)
     session.rewind(4, "Again")
-    assert session._waiting._engines[ROOT].buffer_bytes == 0
+    assert session._waiting._engines[ROOT].memory.buffer_bytes == 0
     play(session, 1)
     session.switch(ROOT)
     assert equal(play(session, 2), straight[7:])

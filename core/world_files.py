@@ -1,0 +1,238 @@
+"""The files of a saved world: written private and hashed, read only as `world.json` says (see `saved_world`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load
+from torch import Tensor
+
+from worldattention.core.errors import UserError
+from worldattention.core.files import reason
+from worldattention.core.history import BlockRecord, History
+from worldattention.core.history_file import MAX_BLOCKS, HistoryFile, history_from_file
+from worldattention.core.models.world import WorldModel
+from worldattention.core.project import Project, project_from_json
+
+FORMAT, VERSION = "worldattention-saved-world", 1
+MANIFEST = "world.json"
+CHUNK_BLOCKS = 256
+MAX_MANIFEST_BYTES = 64 << 20
+MAX_TELEMETRY_BYTES = 4 << 30
+_HEADER_BYTES = 1 << 16
+_NAME = re.compile(r"(latents-\d{5}|page-\d{6})\.safetensors|telemetry\.jsonl")
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class _FileEntry(_Strict):
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class _PageEntry(_Strict):
+    file: str
+    first_frame: int = Field(ge=0)
+    frames: int = Field(ge=1, le=64)
+
+
+class _Geometry(_Strict):
+    latent_channels: int = Field(ge=1, le=1024)
+    latent_height: int = Field(ge=1, le=4096)
+    latent_width: int = Field(ge=1, le=4096)
+    block_latents: int = Field(ge=1, le=64)
+
+
+class _Manifest(_Strict):
+    format: str
+    format_version: int
+    model: str = Field(max_length=4096)
+    fingerprint: str = Field(max_length=4096)
+    made_by: dict[str, str]
+    geometry: _Geometry
+    blocks: int = Field(ge=1, le=MAX_BLOCKS)
+    pages: list[_PageEntry]
+    project: dict[str, Any]
+    history: HistoryFile
+    files: dict[str, _FileEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPage:
+    """Where keys and values of consecutive latent frames lie."""
+
+    file: str
+    first_frame: int
+    frames: int
+
+
+@dataclass(frozen=True, slots=True)
+class SavedWorld:
+    """A folder whose `world.json` was found sound; its other files are checked when they are read."""
+
+    folder: Path
+    model: str
+    fingerprint: str
+    made_by: dict[str, str]
+    blocks: int
+    project: Project
+    history: History
+    pages: tuple[SavedPage, ...]
+    files: dict[str, tuple[int, str]]  # bytes and SHA-256 by name
+    latent_shape: tuple[int, int, int, int]
+
+    @property
+    def records(self) -> tuple[BlockRecord, ...]:
+        """What its blocks were made from."""
+        return self.history.records(self.history.current)[: self.blocks]
+
+    def latents(self) -> Iterator[Tensor]:
+        """[F, C, h, w] fp32 of every block, in order. Raises UserError."""
+        for number, start in enumerate(range(0, self.blocks, CHUNK_BLOCKS)):
+            name = f"latents-{number:05d}.safetensors"
+            shape = (min(CHUNK_BLOCKS, self.blocks - start), *self.latent_shape)
+            yield from self._tensors(name, {"latents": (shape, torch.float32)})["latents"]
+
+    def page(self, page: SavedPage, model: WorldModel) -> tuple[Tensor, Tensor]:
+        """Keys and values [layers, L, H, D]. Raises UserError."""
+        tokens = page.frames * model.geometry.frame_tokens
+        kind = (model.layers, tokens, model.heads, model.head_dim), model.dtype
+        tensors = self._tensors(page.file, {"keys": kind, "values": kind})
+        return tensors["keys"], tensors["values"]
+
+    def telemetry(self) -> list[str]:
+        """JSON lines; empty where none was saved. Raises UserError."""
+        name = "telemetry.jsonl"
+        if name not in self.files:
+            return []
+        try:
+            return self._read(name, MAX_TELEMETRY_BYTES).decode("utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise self._damaged(name) from error
+
+    def _tensors(self, name: str, kinds: dict[str, tuple[tuple[int, ...], torch.dtype]]) -> dict[str, Tensor]:
+        size = sum(torch.Size(shape).numel() * kind.itemsize for shape, kind in kinds.values())
+        data = self._read(name, size + _HEADER_BYTES)
+        try:
+            tensors: dict[str, Tensor] = load(data)
+        except (SafetensorError, ValueError, KeyError) as error:
+            raise self._damaged(name) from error
+        if {key: (tuple(value.shape), value.dtype) for key, value in tensors.items()} != kinds:
+            raise UserError(
+                f"'{self.folder / name}' does not hold what this model needs: save the world again."
+            )
+        return tensors
+
+    def _read(self, name: str, most_bytes: int) -> bytes:
+        """The file's bytes, if they are those that were saved. Raises UserError."""
+        if name not in self.files:
+            raise UserError(f"The saved world lacks '{self.folder / name}': copy the whole folder again.")
+        size, expected = self.files[name]
+        if size > most_bytes:
+            raise UserError(f"'{self.folder / name}' is larger than it can be: copy the whole folder again.")
+        data = _read_file(self.folder / name, size)
+        if len(data) != size or hashlib.sha256(data).hexdigest() != expected:
+            raise self._damaged(name)
+        return data
+
+    def _damaged(self, name: str) -> UserError:
+        return UserError(f"'{self.folder / name}' is damaged: copy the whole folder again.")
+
+
+class WorldWriter:
+    """Writes files of a new world, 0600, and remembers their sizes and hashes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.files: dict[str, dict[str, object]] = {}
+
+    def write(self, name: str, data: bytes) -> None:
+        """A whole file, on the disk when this returns. Raises OSError."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
+        descriptor = os.open(self._folder / name, flags, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        self.files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def is_saved_world(path: Path) -> bool:
+    """Whether `path` looks like a saved world's folder."""
+    return path.is_dir() and (path / MANIFEST).is_file()
+
+
+def open_world(folder: Path) -> SavedWorld:
+    """The saved world in a folder. Raises UserError, naming the file, when it is none or unsound."""
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise UserError(f"There is no folder '{folder}': give the folder of a saved world.")
+    data = _read_file(path, MAX_MANIFEST_BYTES)
+    try:
+        document = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"'{path}' is no saved world: give the folder of one.") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise UserError(f"'{path}' is no saved world: give the folder of one.")
+    version = document.get("format_version")
+    if version != VERSION:
+        raise UserError(f"'{path}' was written by another version (format {version}): update WorldAttention.")
+    try:
+        manifest = _Manifest.model_validate(document)
+        project = project_from_json(json.dumps(manifest.project))
+        history = history_from_file(manifest.history)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])[:80]
+        raise UserError(f"'{path}' is damaged at '{where}': copy the whole folder again.") from error
+    except (UserError, ValueError, RecursionError) as error:
+        raise UserError(f"'{path}' is damaged ({error}): copy the whole folder again.") from error
+    return _checked(folder, manifest, project, history)
+
+
+def _checked(folder: Path, manifest: _Manifest, project: Project, history: History) -> SavedWorld:
+    path = folder / MANIFEST
+    if not all(_NAME.fullmatch(name) for name in (*manifest.files, *(page.file for page in manifest.pages))):
+        raise UserError(f"'{path}' names a file that no saved world has: copy the whole folder again.")
+    if len(history.records(history.current)) < manifest.blocks:
+        raise UserError(f"'{path}' does not tell how all its blocks were made: copy the whole folder again.")
+    pages = sorted(manifest.pages, key=lambda page: page.first_frame)
+    sizes = manifest.geometry
+    return SavedWorld(
+        folder=folder,
+        model=manifest.model,
+        fingerprint=manifest.fingerprint,
+        made_by=manifest.made_by,
+        blocks=manifest.blocks,
+        project=project,
+        history=history,
+        pages=tuple(SavedPage(page.file, page.first_frame, page.frames) for page in pages),
+        files={name: (entry.bytes, entry.sha256) for name, entry in manifest.files.items()},
+        latent_shape=(sizes.block_latents, sizes.latent_channels, sizes.latent_height, sizes.latent_width),
+    )
+
+
+def _read_file(path: Path, most_bytes: int) -> bytes:
+    """At most so many bytes of an ordinary file; no link is followed. Raises UserError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
+                raise UserError(f"'{path}' is no ordinary file, or too large: copy the whole folder again.")
+            return file.read(most_bytes)
+    except (OSError, ValueError) as error:
+        raise UserError(f"'{path}' cannot be read: {reason(error)}.") from error
