@@ -1,8 +1,7 @@
 """One block after another: `Engine.step() -> BlockResult` (DESIGN 2).
 
-A step is atomic: whatever is cancelled or fails before its end leaves the world as it was, and the same block
-can be made again. Everything that a block depends on is its prompt, the configuration, the seed, its index and
-the history, so equal runs give equal frames.
+A step is atomic: whatever is cancelled or fails before its end leaves the world as it was. Everything that a block
+depends on is its prompt, the configuration, the seed, its index and the history: equal runs give equal frames.
 """
 
 from __future__ import annotations

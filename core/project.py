@@ -84,6 +84,13 @@ class Project:
         """Length of the world in seconds."""
         return self.timeline.seconds if self.seconds is None else self.seconds
 
+    def on_branch(self, name: str) -> Project:
+        """The project with another branch as the current one. Raises UserError when there is none of that name."""
+        branch = self.history.get(name)
+        if name == self.history.current:
+            return self
+        return replace(self, timeline=branch.timeline, history=replace(self.history, current=name))
+
 
 class _SettingsFile(OpenModel):
     preset: str = "playground"

@@ -13,7 +13,7 @@ import numpy as np
 
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.files import check_target, failures_told, replacing
-from worldattention.core.geometry import FPS, Geometry, frames_for_seconds
+from worldattention.core.geometry import FPS, POCKET_GEOMETRY, Geometry, frames_for_seconds
 from worldattention.core.project import Project, project_to_json
 from worldattention.core.recorder import Encoder, check_video_target, video_writer
 from worldattention.core.telemetry import BlockResult, BlockTelemetry
@@ -34,17 +34,29 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RenderJob:
-    """What to render and where to. `output` and `telemetry` may be None: then no file is written."""
+    """What to render and where to. `output` and `telemetry` may be None: then no file is written.
+
+    `from_block`: the source stands there already, and the video begins there.
+    """
 
     project: Project
     output: Path | None
     seconds: float | None = None
     telemetry: Path | None = None
+    from_block: int = 0
 
-    @property
-    def frames(self) -> int:
-        """Pixel frames of the video."""
-        return frames_for_seconds(self.project.duration if self.seconds is None else self.seconds)
+    def frames(self, sizes: Geometry) -> int:
+        """Pixel frames of the video. Raises UserError when there is none."""
+        frames = frames_for_seconds(self.project.duration if self.seconds is None else self.seconds)
+        if self.seconds is None and self.from_block:
+            frames -= sizes.frames_before_block(self.from_block)
+            if frames < 1:
+                raise UserError(
+                    f"The project ends before block {self.from_block}: say how long with --seconds."
+                )
+        if frames < 1:
+            raise UserError(f"The video would have no frame: make it at least {1 / FPS:.4f} s long.")
+        return frames
 
     def check(self) -> None:
         """Raises UserError when the job cannot be done; call it before loading a model."""
@@ -54,8 +66,8 @@ class RenderJob:
                 f"A video of {self.seconds:g} s cannot be made: give a length above 0 s and of at most "
                 f"{MAX_SECONDS:g} s."
             )
-        if self.frames < 1:
-            raise UserError(f"The video would have no frame: make it at least {1 / FPS:.4f} s long.")
+        if not self.from_block:
+            self.frames(POCKET_GEOMETRY)
         if self.output is not None:
             check_video_target(self.output)
         if self.telemetry is not None:
@@ -106,7 +118,7 @@ def render(
     """Renders the job from a fresh session.
 
     Args:
-        source: makes the blocks of the job's timeline, from its start.
+        source: makes the blocks of the job's timeline, from its start (or from `from_block`).
         cancel: asked between denoising steps.
 
     Raises:
@@ -114,22 +126,23 @@ def render(
         Cancelled: `cancel` said so; nothing is left.
     """
     job.check()
-    tally = _Tally(job.frames)
+    total = job.frames(geometry)
+    tally = _Tally(total)
     with _video(job, geometry) as encoder, _log(job.telemetry) as log:
-        while tally.frames < job.frames:
+        while tally.frames < total:
             if cancel is not None and cancel():
                 raise Cancelled
             started = time.perf_counter()
             result = source.step(cancel)
             tally.add(result.telemetry, started)
-            frames = result.frames[: job.frames - tally.frames]
+            frames = result.frames[: total - tally.frames]
             if encoder is not None:
                 encoder.write(frames)
             if log is not None:
                 log.write(result.telemetry)
             tally.frames += len(frames)
             if progress is not None:
-                progress(tally.frames, job.frames, tally.fps)
+                progress(tally.frames, total, tally.fps)
         if encoder is not None:
             encoder.close()
         return tally.summary()

@@ -61,7 +61,7 @@ def save_world(
     """
     if engine.block == 0:
         raise UserError("There is nothing to save yet: let the world make a block first.")
-    _check_place(folder)
+    check_place(folder)
     told = progress or _silent
     temporary = folder.parent / f".worldattention-{token_hex(6)}.part"
     try:
@@ -174,7 +174,7 @@ class _Pages:
         return torch.cat([keys for keys, _ in pairs], 1), torch.cat([values for _, values in pairs], 1)
 
 
-def _check_place(folder: Path) -> None:
+def check_place(folder: Path) -> None:
     """Raises UserError where something lies that is no saved world."""
     if not folder.parent.is_dir():
         raise UserError(

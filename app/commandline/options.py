@@ -53,6 +53,12 @@ class Options:
     json: bool = False
     debug: bool = False
 
+    @property
+    def as_recorded(self) -> bool:
+        """Whether nothing is asked for that a recorded history may have had otherwise."""
+        choices = self.preset, self.attention, self.retrieval, self.density, self.seed
+        return all(choice is None for choice in choices)
+
     def engine_config(self, settings: ProjectSettings) -> EngineConfig:
         """The engine's configuration: the project's settings, overruled by the options. Raises UserError."""
         merged = replace(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from worldattention.app.commandline import console
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
-from worldattention.app.commandline.options import Options, seconds
+from worldattention.app.commandline.options import Options, seconds, whole
+from worldattention.app.commandline.source import open_source
 from worldattention.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,12 +24,16 @@ HELP = "render a project to a video, without a window"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
-    parser.add_argument("project", type=Path, metavar="PROJECT", help="a .world file")
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="OUT.mp4|null", help="the video; null encodes nothing"
-    )
-    parser.add_argument("--seconds", type=seconds, metavar="S", help="another length than the project's")
-    parser.add_argument("--telemetry", type=Path, metavar="JSONL", help="one line of records a block")
+    add = parser.add_argument
+    add("project", nargs="?", type=Path, metavar="PROJECT", help="a .world file")
+    add("-o", "--output", required=True, metavar="OUT.mp4|null", help="the video; null encodes nothing")
+    add("--seconds", type=seconds, metavar="S", help="another length than the project's")
+    add("--telemetry", type=Path, metavar="JSONL", help="one line of records a block")
+    add("--branch", metavar="NAME", help="a branch of the project's history (default: the current one)")
+    add("--from-block", type=whole, metavar="N", help="begin there; what is before is made but not written")
+    add("--world", type=Path, metavar="DIR", help="go on from a saved world instead of a project's beginning")
+    add("--save-world", type=Path, metavar="DIR", help="save the world to a folder when the video is done")
+    add("--save-pages", action="store_true", help="with its pages, to go on from it bit for bit anywhere")
 
 
 def unknown_prompts(engine: object, timeline: Timeline) -> list[str]:
@@ -42,32 +47,32 @@ def unknown_prompts(engine: object, timeline: Timeline) -> list[str]:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Renders. Raises UserError or Cancelled."""
-    from worldattention.core.project import load_project
     from worldattention.core.render import RenderJob, render
 
     output = None if arguments.output == "null" else Path(arguments.output)
-    project = load_project(arguments.project)
-    job = RenderJob(project, output, arguments.seconds, arguments.telemetry)
+    source = open_source(arguments)
     log = arguments.telemetry
-    if log is not None and log.resolve() == arguments.project.resolve():
+    if log is not None and arguments.project is not None and log.resolve() == arguments.project.resolve():
         raise UserError(f"'{log}' is the project itself: name another file for the telemetry.")
+    job = RenderJob(source.project, output, arguments.seconds, log, source.from_block)
     job.check()
-    options.engine_config(project.settings)
+    options.engine_config(source.project.settings)
     started = time.perf_counter()
-    engine = open_engine(options, project.settings)
+    engine = open_engine(options, source.project.settings)
     load_s = time.perf_counter() - started
-    for notice in unknown_prompts(engine, project.timeline):
+    for notice in unknown_prompts(engine, source.project.timeline):
         console.note(notice)
-    with closing(engine), cancel_on_signal() as cancel, console.progress_bar("Render", "frames") as show:
-        from worldattention.core.session import Session
-
-        summary = render(
-            job,
-            Session(engine, project.timeline),
-            engine.geometry,
-            lambda done, total, fps: show(done, total, f"{fps:.1f} FPS"),
-            cancel,
-        )
+    with cancel_on_signal() as cancel, closing(source.open(engine, options, cancel)) as session:
+        with console.progress_bar("Render", "frames") as show:
+            summary = render(
+                job,
+                session,
+                engine.geometry,
+                lambda done, total, fps: show(done, total, f"{fps:.1f} FPS"),
+                cancel,
+            )
+        if arguments.save_world is not None:
+            source.save(arguments.save_world, session, arguments.save_pages)
         device, backend = engine.device_name, engine.backend
     for notice in summary.notices:
         console.note(notice)

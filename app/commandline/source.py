@@ -1,0 +1,137 @@
+"""Where a render begins: at a project's start, at a block or a branch of it, or where a saved world ends."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from worldattention.app.commandline import console
+from worldattention.app.commandline.options import Options
+from worldattention.core.errors import Cancelled, UserError
+
+if TYPE_CHECKING:
+    from worldattention.core.engine import Engine
+    from worldattention.core.project import Project
+    from worldattention.core.session import Session
+    from worldattention.core.telemetry import BlockResult
+    from worldattention.core.world_files import SavedWorld
+
+
+@dataclass(slots=True)
+class Source:
+    """What to make, and from where."""
+
+    project: Project
+    world: SavedWorld | None
+    branch: str | None
+    from_block: int
+    _lines: list[str] = field(default_factory=list)  # telemetry of the blocks so far
+
+    def open(self, engine: Engine, options: Options, cancel: Callable[[], bool]) -> Rendering:
+        """A session that stands at the block where the video begins. Raises UserError or Cancelled."""
+        from worldattention.core.session import Session
+
+        session = Session(engine, self.project.timeline)
+        try:
+            self._bring(session, options, cancel)
+        except BaseException:
+            session.close()
+            raise
+        return Rendering(session, self._lines)
+
+    def save(self, folder: Path, rendering: Rendering, pages: bool) -> None:
+        """Saves the world. Raises UserError."""
+        from worldattention.core.saved_world import save_world
+
+        session = rendering.session
+        with console.progress_bar("Save", "%") as show:
+            save_world(
+                folder,
+                session.engine,
+                self.project,
+                session.history,
+                pages=pages,
+                telemetry=self._lines,
+                progress=lambda stage, share: show(round(100 * share), 100, stage),
+            )
+
+    def _bring(self, session: Session, options: Options, cancel: Callable[[], bool]) -> None:
+        if self.world is not None:
+            wanted = session.engine.config
+            self._restore(session, self.world, cancel)
+            if not options.as_recorded:
+                session.configure(wanted)
+        elif not self.project.history.plain and options.as_recorded:
+            session.begin(self.project.history)
+        if self.branch is not None and self.branch != session.branch:
+            session.switch(self.branch)
+        if self.from_block < session.block:
+            session.rewind(self.from_block, session.history.free_name())
+            del self._lines[self.from_block :]
+        with console.progress_bar("History", "blocks") as show:
+            while session.block < self.from_block:
+                show(session.block, self.from_block, "made again")
+                self._lines.append(session.step(cancel).telemetry.to_json())
+
+    def _restore(self, session: Session, world: SavedWorld, cancel: Callable[[], bool]) -> None:
+        from worldattention.core.saved_world import restore_world
+
+        with console.progress_bar("Restore", "%") as show:
+
+            def progress(stage: str, share: float) -> None:
+                if cancel():
+                    raise Cancelled
+                show(round(100 * share), 100, stage)
+
+            restore_world(session.engine, world, progress)
+        session.begin(world.history)
+        self._lines.extend(world.telemetry()[: world.blocks])
+
+
+@dataclass(slots=True)
+class Rendering:
+    """A session whose records are kept for saving."""
+
+    session: Session
+    _lines: list[str]
+
+    def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult:
+        """The next block. Raises Cancelled or UserError."""
+        result = self.session.step(cancel)
+        self._lines.append(result.telemetry.to_json())
+        return result
+
+    def close(self) -> None:
+        """Closes the session."""
+        self.session.close()
+
+
+def open_source(arguments: argparse.Namespace) -> Source:
+    """What the arguments of `render` name. Raises UserError."""
+    if (arguments.project is None) == (arguments.world is None):
+        raise UserError("Name either a project or, with --world, the folder of a saved world.")
+    if arguments.save_pages and arguments.save_world is None:
+        raise UserError("--save-pages belongs to --save-world: name the folder.")
+    if arguments.save_world is not None:
+        from worldattention.core.saved_world import check_place
+
+        check_place(arguments.save_world)
+    from worldattention.core.project import load_project
+
+    world = None
+    if arguments.world is not None:
+        from worldattention.core.world_files import open_world
+
+        world = open_world(arguments.world)
+        project = world.project
+    else:
+        project = load_project(arguments.project)
+    if arguments.branch is not None:
+        project = project.on_branch(arguments.branch)
+    block = arguments.from_block
+    if block is None:
+        block = world.blocks if world is not None else 0
+    return Source(project, world, arguments.branch, block)
