@@ -47,7 +47,7 @@ def window(qtbot, qapp, tmp_path, monkeypatch):
     one.show()
     qtbot.waitExposed(one)
     one.start()
-    qtbot.waitUntil(lambda: one.world.blocks >= 16, timeout=60000)
+    qtbot.waitUntil(lambda: one.world.blocks >= 10, timeout=90000)
     yield one
     one.close()
 
