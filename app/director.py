@@ -30,6 +30,7 @@ from worldattention.app.messages import (
     RenameBranch,
     Restart,
     Rewind,
+    SaveWorld,
     Say,
     SessionLike,
     SetRunning,
@@ -161,6 +162,10 @@ class Director:
                 self.outputs.record(command, self.geometry)
             case Export():
                 self.outputs.export(command, self._make_more, self._cancelled)
+            case SaveWorld():
+                records = self._log.records()
+                lines = (record.to_json() for record in records)
+                self._a_session().save(command.folder, command.project, command.pages, lines)
             case Rewind() | SwitchBranch():
                 self._change_branch(command)
             case RenameBranch():

@@ -28,6 +28,7 @@ from worldattention.app.project_files import Present, ProjectFiles, markers_of
 from worldattention.app.prompt_box import PromptBox, PromptLanguage
 from worldattention.app.recording import RecordingFlow
 from worldattention.app.replay import ReplayFlow, Source
+from worldattention.app.saved_worlds import SavedWorlds
 from worldattention.app.settings import SettingsFlow
 from worldattention.app.status import StatusBar
 from worldattention.app.timeline.dock import TimelineDock
@@ -123,6 +124,7 @@ class MainWindow(QMainWindow):
         self.timeline = TimelineDock(self.model, actions)
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.timeline)
         self.branching = Branching(self)
+        self.saved_worlds = SavedWorlds(self)
         self._size_docks()
         self.status = StatusBar()
         self.setStatusBar(self.status)
@@ -157,6 +159,7 @@ class MainWindow(QMainWindow):
             "save": lambda: self.files.save(),
             "save_as": lambda: self.files.save_as(),
             "export": lambda: self.export_flow.ask(),
+            "save_world": lambda: self.saved_worlds.ask(),
             **self.library.handlers(),
             "settings": lambda: self.settings.ask(),
             "quit": self.close,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -11,6 +11,7 @@ from worldattention.app.export import ExportJob
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import Geometry
 from worldattention.core.history import BlockRecord, History
+from worldattention.core.project import Project
 from worldattention.core.telemetry import BlockResult, BlockTelemetry
 from worldattention.core.timeline import Timeline
 
@@ -109,6 +110,7 @@ class SessionLike(Protocol):
     def configure(self, config: EngineConfig) -> int: ...
     def rewind(self, block: int, name: str) -> None: ...
     def switch(self, name: str) -> None: ...
+    def save(self, folder: Path, project: Project, pages: bool, telemetry: Iterable[str]) -> None: ...
     def rename(self, name: str, new: str) -> None: ...
     def delete(self, name: str) -> None: ...
     def close(self) -> None: ...
@@ -229,6 +231,15 @@ class DeleteBranch(Command):
     """Forget a branch that is not in use. `Branched` answers."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaveWorld(Command):
+    """Save the world as a folder, between two blocks; its acknowledgement says how it went."""
+
+    folder: Path
+    project: Project
+    pages: bool
 
 
 # Worker -> window.

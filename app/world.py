@@ -32,6 +32,7 @@ from worldattention.app.messages import (
     RenameBranch,
     Restart,
     Rewind,
+    SaveWorld,
     Say,
     SetRunning,
     SetTimeline,
@@ -47,7 +48,7 @@ from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import FPS, POCKET_GEOMETRY, Geometry
 from worldattention.core.history import History
-from worldattention.core.project import ProjectSettings
+from worldattention.core.project import Project, ProjectSettings
 from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.telemetry_log import TelemetryLog
 from worldattention.core.timeline import Timeline
@@ -70,6 +71,7 @@ class World(QObject):
     begun = Signal(object)  # Begun
     branched = Signal(object)  # Branched
     branch_refused = Signal(str)
+    saved = Signal(object, str)  # the folder of a saved world, and why it could not be
     would_recall = Signal(object)  # WouldRecall
     made = Signal(object)  # list of BlockTelemetry, newest last
     failed = Signal(object)  # Failed
@@ -104,6 +106,7 @@ class World(QObject):
         self._says: dict[int, tuple[str, float]] = {}  # waiting for their acknowledgement
         self._configures: dict[int, ProjectSettings] = {}
         self._recordings: set[int] = set()  # waiting for their acknowledgement
+        self._savings: dict[int, Path] = {}  # waiting for their acknowledgement
         self._branchings: set[int] = set()  # waiting for their acknowledgement
         self._known = KnownHistory(history)
         self._unseen: list[tuple[int, float]] = []  # frame from which a prompt shows, moment of Enter
@@ -230,6 +233,12 @@ class World(QObject):
     def delete_branch(self, name: str) -> None:
         """Forgets a branch; `branched` or `branch_refused` answer."""
         self._change_branches(DeleteBranch(self._worker.new_id(), self._epoch, name))
+
+    def save_world(self, folder: Path, project: Project, pages: bool) -> None:
+        """Saves the world as a folder; `saved` answers."""
+        command = SaveWorld(self._worker.new_id(), self._epoch, folder, project, pages)
+        self._savings[command.id] = folder
+        self._worker.post(command)
 
     def record(self, path: Path | None, title: str = "", comment: str = "") -> None:
         """Records from the next block on, or ends the recording; `recorded` or `recording_refused` answer."""
@@ -359,6 +368,8 @@ class World(QObject):
             self._recordings.discard(message.id)
             if message.refused is not None:
                 self.recording_refused.emit(message.refused)
+        elif message.id in self._savings:
+            self.saved.emit(self._savings.pop(message.id), message.refused or "")
         elif message.id in self._branchings:
             self._branchings.discard(message.id)
             if message.refused is not None:

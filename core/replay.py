@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.history import ROOT, BlockRecord, Branch, History
+from worldattention.core.project import Project
 from worldattention.core.recorded import RecordedSession
 from worldattention.core.telemetry import BlockResult
 from worldattention.core.timeline import Timeline
@@ -131,6 +133,10 @@ class ReplaySession:
         raise UserError(FIXED)
 
     def switch(self, _name: str, _cancel: Callable[[], bool] | None = None) -> None:
+        """Raises UserError."""
+        raise UserError(FIXED)
+
+    def save(self, _folder: Path, _project: Project, _pages: bool, _telemetry: Iterable[str]) -> None:
         """Raises UserError."""
         raise UserError(FIXED)
 

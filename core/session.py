@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import takewhile
+from pathlib import Path
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
 from worldattention.core.foresight import upcoming_prompt
 from worldattention.core.history import BlockRecord, History
+from worldattention.core.project import Project
+from worldattention.core.saved_world import save_world
 from worldattention.core.telemetry import BlockResult
 from worldattention.core.timeline import Timeline, check_prompt
 from worldattention.core.waiting import WaitingEngines
@@ -152,6 +155,10 @@ class Session:
         engine = self._waiting.take(name, awake=False)
         if engine is not None:
             engine.close()
+
+    def save(self, folder: Path, project: Project, pages: bool, telemetry: Iterable[str]) -> None:
+        """Saves the current branch's world as a folder, with all branches' records. Raises UserError."""
+        save_world(folder, self.engine, project, self.history, pages=pages, telemetry=telemetry)
 
     def close(self) -> None:
         """Closes the engines of all branches."""

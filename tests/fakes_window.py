@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import POCKET_GEOMETRY
 from worldattention.core.history import BlockRecord, History
+from worldattention.core.project import Project
 from worldattention.core.telemetry import (
     BlockResult,
     BlockTelemetry,
@@ -297,6 +299,13 @@ class FakeSession:
             self._history = replace(history, current=name)
             self.timeline = branch.timeline
             self.engine.set_state(self._states[-1])
+
+    def save(self, folder: Path, project: Project, pages: bool, telemetry: Iterable[str]) -> None:
+        self.saved = project
+        folder.mkdir()
+        (folder / "telemetry.jsonl").write_text("\n".join(telemetry), encoding="utf-8")
+        if pages:
+            (folder / "pages").write_text("")
 
     def rename(self, name: str, new: str) -> None:
         self._history = self.history.rename(name, new)

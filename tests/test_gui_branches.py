@@ -8,11 +8,11 @@ import time
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton, QToolButton
+from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton, QToolButton
 
 from tests.fakes_window import FakeSession, Script, opener
 from worldattention.app import messages as m
-from worldattention.app import playback, theme
+from worldattention.app import playback, saved_worlds, theme
 from worldattention.app.branches_dock import FROM, NAME
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.reel import Reel
@@ -182,6 +182,17 @@ def test_branches_are_saved_with_the_project_and_count_as_changes(window, qtbot,
     assert history.current == "Branch 1"
     assert len(history.get(ROOT).records) >= 8
     assert history.get(ROOT).timeline == TWO
+
+
+def test_a_world_is_saved_as_a_folder_from_the_menu(window, qtbot, tmp_path, monkeypatch):
+    folder = tmp_path / "한글 saved"
+    monkeypatch.setattr(saved_worlds.QFileDialog, "getSaveFileName", lambda *_: (str(folder), ""))
+    monkeypatch.setattr(saved_worlds.QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+    window.actions_by_name["save_world"].trigger()
+    told = lambda: [notice.text for notice in window.notifications.history]  # noqa: E731
+    qtbot.waitUntil(lambda: any("saved in" in text for text in told()), timeout=WAIT)
+    assert (folder / "pages").exists()
+    assert len((folder / "telemetry.jsonl").read_text("utf-8").splitlines()) >= 6
 
 
 def test_case_1_and_4_a_prompt_survives_a_rewind_and_no_frame_of_the_old_branch_comes_after_it() -> None:
