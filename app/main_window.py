@@ -101,6 +101,7 @@ class MainWindow(QMainWindow):
         self.presenter.show_loading(self.tr("Starting"), 0.0)
         self.world.start()
         self.settings.start()
+        self.recording_flow.start()
         QTimer.singleShot(0, self, self.library.start)
 
     # Building
@@ -142,7 +143,7 @@ class MainWindow(QMainWindow):
         store, state_file = self._setup.preferences, self._setup.state_file
         self.settings = SettingsFlow(self, store, state_file, self._setup.cache_folder or default_cache())
         self.export_flow = ExportFlow(self)
-        self.recording_flow = RecordingFlow(self)
+        self.recording_flow = RecordingFlow(self, state_file.parent if state_file is not None else None)
         self.failure = FailureFlow(self)
         self.picture = Picture(self)
         self.links = PageLinks(self)

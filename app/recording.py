@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,21 +10,47 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
 from worldattention.app.messages import Recorded
-from worldattention.app.notifications import ERROR
+from worldattention.app.notifications import ERROR, WARNING
 from worldattention.core.geometry import FPS
+from worldattention.core.recorded import log_path
+from worldattention.core.recorder import unfinished
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
+
+log = logging.getLogger(__name__)
 
 
 class RecordingFlow(QObject):
     """Keeps the button, the worker's recording and the notices in step."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, folder: Path | None = None) -> None:
         super().__init__(window)
         self._window = window
+        self._marker = folder / "recording" if folder is not None else None  # where the last one was to go
         window.world.recorded.connect(self._recorded)
         window.world.recording_refused.connect(self._refused)
+
+    def start(self) -> None:
+        """The window is there: a recording that a crash cut off is told of, once."""
+        if self._marker is None or not self._marker.exists():
+            return
+        try:
+            path = Path(self._marker.read_text(encoding="utf-8", errors="surrogateescape"))
+            self._marker.unlink()
+            cut = [found for found in unfinished(path) if log_path(found).exists()]
+        except (OSError, ValueError) as error:
+            log.warning("whether a recording was cut off cannot be told: %s", error)
+            return
+        if cut:
+            newest = max(cut, key=lambda found: found.stat().st_mtime)
+            words = self.tr("A recording was cut off; what was recorded until then is kept as '{}'.")
+            self._window.notifications.tell(
+                words.format(newest.name),
+                WARNING,
+                self.tr("Open it"),
+                lambda: self._window.library.open(newest),
+            )
 
     def toggle(self, on: bool) -> None:
         """The button was pressed."""
@@ -43,7 +70,17 @@ class RecordingFlow(QObject):
     def begin(self, path: Path) -> None:
         """Records from the next block on."""
         self._show(True)
+        self._mark(path)
         self._window.world.record(path, self._window.files.name, self._window.files.as_text())
+
+    def _mark(self, path: Path) -> None:
+        if self._marker is None:
+            return
+        try:
+            self._marker.parent.mkdir(parents=True, exist_ok=True)
+            self._marker.write_text(str(path.absolute()), encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            log.warning("a recording that is cut off will not be told of: %s", error)
 
     def _recorded(self, message: Recorded) -> None:
         self._show(False)

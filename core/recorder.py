@@ -210,6 +210,16 @@ class Recording:
         self.partial.unlink(missing_ok=True)
 
 
+def unfinished(path: Path) -> list[Path]:
+    """Recordings to `path` that were cut off."""
+    names = (f"{path.stem}.recording", f"{path.stem}.recording-")
+    return [
+        found
+        for found in path.parent.iterdir()
+        if found.suffix == SUFFIX and (found.stem == names[0] or found.stem.startswith(names[1]))
+    ]
+
+
 def _remux(source: Path, target: Path) -> None:
     command = [
         *(find_ffmpeg(), "-hide_banner", "-nostdin", "-loglevel", "error", "-y"),

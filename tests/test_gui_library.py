@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent, QImage
-from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox, QPushButton
 
 from tests.test_recorded import KOREAN, made, record
 from worldattention.app.project_files import sample_paths
@@ -251,3 +251,20 @@ def test_telemetry_and_panels_are_saved(make_window, qtbot, tmp_path, monkeypatc
     assert picture.height() > 2 * (
         one.panels.sparsity.height() + one.panels.pages.height() + one.panels.memory.height()
     )
+
+
+def test_case_20_a_recording_that_was_cut_off_is_told_of_once_and_opens(make_window, qtbot, tmp_path):
+    one = make_window(remember=True)
+    qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=20000)
+    one.recording_flow.begin(tmp_path / "live.mp4")
+    qtbot.waitUntil(lambda: (tmp_path / "live.recording.jsonl").exists(), timeout=20000)
+    one.world.record(None)
+    qtbot.waitUntil(lambda: not (tmp_path / "live.recording.jsonl").exists(), timeout=20000)
+    record(tmp_path / "live.recording.mp4", made(3))  # as a crash leaves it
+    again = make_window(remember=True)
+    assert "'live.recording.mp4'" in again.notifications.history[-1].text
+    button = next(b for b in again.viewport.findChildren(QPushButton) if b.text() == "Open it")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert again.replay.active
+    third = make_window(remember=True)
+    assert not any("cut off" in notice.text for notice in third.notifications.history)
