@@ -1291,6 +1291,14 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
 <context>
     <name>RecordingFlow</name>
     <message>
+        <source>A recording was cut off; what was recorded until then is kept as &apos;{}&apos;.</source>
+        <translation>녹화가 중간에 끊겼습니다. 그때까지 녹화된 내용은 &apos;{}&apos;에 남아 있습니다.</translation>
+    </message>
+    <message>
+        <source>Open it</source>
+        <translation>열기</translation>
+    </message>
+    <message>
         <source>Record to</source>
         <translation>녹화할 파일</translation>
     </message>
