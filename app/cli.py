@@ -21,7 +21,7 @@ from worldattention.app.commandline import console
 from worldattention.app.commandline.options import Parser, common_options, set_up_logging, take_common
 from worldattention.core.errors import Cancelled, UserError
 
-COMMANDS = ("render", "doctor", "eval", "bench", "convert", "calibrate", "train")
+COMMANDS = ("render", "doctor", "eval", "bench", "soak", "convert", "calibrate", "train")
 PROGRAM = "worldattention"
 
 
