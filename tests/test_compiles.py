@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import pytest
 import torch
 import torch._dynamo
 from torch._dynamo.testing import CompileCounter
@@ -34,6 +35,7 @@ def test_one_compilation_serves_all_layers():
     assert [counter.frame_count for counter in counters] == [1, 1]
 
 
+@pytest.mark.endurance
 @torch.inference_mode()
 def test_the_decoders_steady_step_is_one_graph():
     vae, counter = tiny_vae(), CompileCounter()
