@@ -32,6 +32,8 @@ class Colours:
     dram: str
     disk: str
     dropped: str
+    context: str
+    decode: str
 
 
 DARK = Colours(
@@ -56,6 +58,8 @@ DARK = Colours(
     dram="#7fd99a",
     disk="#c49bff",
     dropped="#7b8799",
+    context="#3f9c94",
+    decode="#d787b0",
 )
 LIGHT = Colours(
     window="#f1f4f8",
@@ -79,6 +83,8 @@ LIGHT = Colours(
     dram="#176a35",
     disk="#7339bd",
     dropped="#66718a",
+    context="#137a70",
+    decode="#b0487f",
 )
 
 

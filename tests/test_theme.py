@@ -12,6 +12,7 @@ from tests.fakes_window import FakeSession, Script, opener
 from worldattention.app import icons, theme
 from worldattention.app.colours import DARK, LIGHT, contrast
 from worldattention.app.main_window import MainWindow, Setup
+from worldattention.app.panels.stages import STAGES
 from worldattention.core.config import EngineConfig
 from worldattention.core.project import new_project
 
@@ -64,8 +65,8 @@ def test_every_text_is_legible_on_every_ground_that_it_stands_on(colours):
 
 @pytest.mark.parametrize("colours", [DARK, LIGHT], ids=["dark", "light"])
 def test_marks_stand_out_from_their_ground(colours):
-    """WCAG AA: 3 for what is not text. The tiers also differ from each other, by lightness or letter."""
-    for tier in ("device", "dram", "disk", "dropped"):
+    """WCAG AA: 3 for what is not text. Tiers also differ from each other, by their letters too."""
+    for tier in {*theme.TIER_LEVELS, *STAGES.values()}:
         for ground in (colours.window, colours.panel):
             assert contrast(getattr(colours, tier), ground) >= 3, tier
     assert len({getattr(colours, tier) for tier in theme.TIER_LEVELS}) == 4

@@ -22,15 +22,15 @@ from worldattention.core.telemetry import BlockTelemetry
 
 BLOCKS = 48
 STAGES = {
-    QT_TRANSLATE_NOOP("Stages", "text"): "#c49bff",
-    QT_TRANSLATE_NOOP("Stages", "retrieve"): "#ffb454",
-    QT_TRANSLATE_NOOP("Stages", "install"): "#7fd99a",
-    QT_TRANSLATE_NOOP("Stages", "denoise"): "#6ea8fe",
-    QT_TRANSLATE_NOOP("Stages", "context"): "#3f9c94",
-    QT_TRANSLATE_NOOP("Stages", "decode"): "#d787b0",
-    QT_TRANSLATE_NOOP("Stages", "other"): "#5f6c80",
+    QT_TRANSLATE_NOOP("Stages", "text"): "disk",
+    QT_TRANSLATE_NOOP("Stages", "retrieve"): "recall",
+    QT_TRANSLATE_NOOP("Stages", "install"): "good",
+    QT_TRANSLATE_NOOP("Stages", "denoise"): "accent",
+    QT_TRANSLATE_NOOP("Stages", "context"): "context",
+    QT_TRANSLATE_NOOP("Stages", "decode"): "decode",
+    QT_TRANSLATE_NOOP("Stages", "other"): "dropped",
 }
-"""Bottom to top, in the order in which a block goes through them; `other` is the rest of the total."""
+"""Stage -> colour of the theme. Bottom to top, as a block goes through them; `other` is the rest of the total."""
 
 log = logging.getLogger(__name__)
 
@@ -107,10 +107,7 @@ class BarPlot(Plot):
         self.setMouseEnabled(x=False, y=False)
         self.setAccessibleName(self.tr("Milliseconds of every stage of the newest blocks"))
         self.set_hint(self.tr("What each block spends its time on is shown from the first block on."))
-        self.bars = {
-            name: pg.BarGraphItem(x=[], height=[], width=0.8, pen=None, brush=pg.mkBrush(colour))
-            for name, colour in STAGES.items()
-        }
+        self.bars = {name: pg.BarGraphItem(x=[], height=[], width=0.8, pen=None) for name in STAGES}
         for bar in self.bars.values():
             self.addItem(bar)
         self._real_time = pg.InfiniteLine(angle=0)
@@ -123,6 +120,8 @@ class BarPlot(Plot):
         theme.dress(self, self._colour)
 
     def _colour(self) -> None:
+        for name, bar in self.bars.items():
+            bar.setOpts(brush=pg.mkBrush(getattr(theme.colours(), STAGES[name])))
         self._real_time.setPen(pg.mkPen(theme.TEXT, width=1, style=Qt.PenStyle.DashLine))
         self._cursor.setPen(pg.mkPen(theme.TEXT, width=1))
 
@@ -204,7 +203,7 @@ class StageKey(QWidget):
                 width = QFontMetricsF(painter.font()).horizontalAdvance(words)
                 if left + 11 + width > self.width():
                     break
-                painter.fillRect(QRectF(left, 5, 7, 7), QColor(colour))
+                painter.fillRect(QRectF(left, 5, 7, 7), QColor(getattr(theme.colours(), colour)))
                 painter.setPen(QColor(theme.MUTED))
                 box = QRectF(left + 11, 0, width + 2, self.HEIGHT)
                 painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, words)
