@@ -26,7 +26,7 @@ class SavedWorlds(QObject):
         """A folder chosen in a dialog, with or without pages."""
         window = self._window
         near = window.files.path.parent if window.files.path is not None else Path.home()
-        start = str(near / f"{window.files.name} {self.tr('saved')}")
+        start = str(near / self.tr("{} saved").format(window.files.name))
         chosen, _ = QFileDialog.getSaveFileName(window, self.tr("Save the world as a folder"), start)
         if not chosen:
             return

@@ -43,6 +43,10 @@
         <translation>다른 이름으로 저장 …</translation>
     </message>
     <message>
+        <source>Save world …</source>
+        <translation>월드 저장 …</translation>
+    </message>
+    <message>
         <source>Export …</source>
         <translation>내보내기 …</translation>
     </message>
@@ -1320,6 +1324,29 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>Open a recorded session</source>
         <translation>녹화한 세션 열기</translation>
+    </message>
+</context>
+<context>
+    <name>SavedWorlds</name>
+    <message>
+        <source>{} saved</source>
+        <translation>{} 저장</translation>
+    </message>
+    <message>
+        <source>Save the world as a folder</source>
+        <translation>월드를 폴더로 저장</translation>
+    </message>
+    <message>
+        <source>Save world</source>
+        <translation>월드 저장</translation>
+    </message>
+    <message>
+        <source>Save its pages too? With them any machine goes on with the very same pictures; without, the folder is small and they are computed again.</source>
+        <translation>페이지도 저장할까요? 페이지가 있으면 어떤 컴퓨터에서든 똑같은 화면으로 이어지고, 없으면 폴더가 작아지는 대신 다시 계산합니다.</translation>
+    </message>
+    <message>
+        <source>The world is saved in “{}”.</source>
+        <translation>월드를 “{}”에 저장했습니다.</translation>
     </message>
 </context>
 <context>
