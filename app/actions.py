@@ -35,6 +35,7 @@ SPECS: dict[str, Spec] = {
     "recorded": Spec(QT_TRANSLATE_NOOP("Actions", "Open recorded session …"), ("Ctrl+Shift+O",)),
     "save": Spec(QT_TRANSLATE_NOOP("Actions", "Save"), ("Ctrl+S",), "save"),
     "save_as": Spec(QT_TRANSLATE_NOOP("Actions", "Save as …"), ("Ctrl+Shift+S",)),
+    "open_world": Spec(QT_TRANSLATE_NOOP("Actions", "Open saved world …")),
     "save_world": Spec(QT_TRANSLATE_NOOP("Actions", "Save world …")),
     "export": Spec(QT_TRANSLATE_NOOP("Actions", "Export …"), ("Ctrl+E",), "export"),
     "telemetry": Spec(QT_TRANSLATE_NOOP("Actions", "Save telemetry …")),
@@ -89,8 +90,8 @@ RECENT = QT_TRANSLATE_NOOP("Actions", "Open recent")
 SAMPLES = QT_TRANSLATE_NOOP("Actions", "Samples")
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (QT_TRANSLATE_NOOP("Actions", "File"),
-     ("new", "open", RECENT, SAMPLES, "recorded", "-", "save", "save_as", "save_world", "-", "export", "snapshot",
-      "telemetry", "panels", "-", "settings", "-", "quit")),
+     ("new", "open", RECENT, SAMPLES, "recorded", "open_world", "-", "save", "save_as", "save_world", "-", "export",
+      "snapshot", "telemetry", "panels", "-", "settings", "-", "quit")),
     (QT_TRANSLATE_NOOP("Actions", "Edit"),
      ("undo", "redo", "-", "add", "split", "duplicate", "delete", "-", "marker")),
     (QT_TRANSLATE_NOOP("Actions", "World"),

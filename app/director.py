@@ -117,6 +117,7 @@ class Director:
         self._engine = self._open_engine(self._config, progress)
         self._session = self._open_session(self._engine, self._timeline)
         self._take_history()
+        self._take_past(cancelled)
         self._publish_ready()
 
     def may_step(self, played: int) -> bool:
@@ -266,6 +267,19 @@ class Director:
             if self._anew and first and first[0].config(self._config) != self._config:
                 self._session.configure(self._config)
             self._publish_branches()
+
+    def _take_past(self, cancelled: Callable[[], bool]) -> None:
+        """Frames and records of a world that was saved."""
+        if self._session is None or not self.block:
+            return
+        for frames, telemetry, record in self._session.past():
+            if cancelled():
+                raise Cancelled
+            self._reel.append(self.epoch, frames)
+            if telemetry is not None:
+                self._log.append(telemetry)
+                self._publish(Made(self.epoch, telemetry, record))
+        self._publish_branches()
 
     def _rename(self, command: RenameBranch) -> None:
         self._a_session().rename(command.name, command.new)

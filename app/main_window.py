@@ -76,7 +76,7 @@ class MainWindow(QMainWindow):
         self.settings_bar = SettingsBar(setup.project.settings)
         self.files = ProjectFiles(self, setup.project, setup.path, self._present)
         config = setup.configure(setup.project.settings)
-        source = Source(setup.open_engine, setup.open_session)
+        self._source = source = Source(setup.open_engine, setup.open_session)
         self.world = World(
             source.open_engine,
             source.open_session,
@@ -125,7 +125,7 @@ class MainWindow(QMainWindow):
         self.timeline = TimelineDock(self.model, actions)
         self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.timeline)
         self.branching = Branching(self)
-        self.saved_worlds = SavedWorlds(self)
+        self.saved_worlds = SavedWorlds(self, self._source)
         self._size_docks()
         self.status = StatusBar()
         self.setStatusBar(self.status)
@@ -161,6 +161,7 @@ class MainWindow(QMainWindow):
             "save_as": lambda: self.files.save_as(),
             "export": lambda: self.export_flow.ask(),
             "save_world": lambda: self.saved_worlds.ask(),
+            "open_world": lambda: self.saved_worlds.open_asking(),
             **self.library.handlers(),
             "settings": lambda: self.settings.ask(),
             "quit": self.close,
@@ -294,7 +295,7 @@ class MainWindow(QMainWindow):
         if not project.timeline.events:
             self.world.playback.pause()
         config = self._setup.configure(project.settings)
-        reload = self.replay.take_turn()
+        reload = self.saved_worlds.take_turn() | self.replay.take_turn()
         self.world.restart(
             project.timeline, config, keep_prompts=False, reload=reload, history=project.history
         )

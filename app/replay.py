@@ -30,17 +30,31 @@ class Source:
         self._open_engine = open_engine
         self._open_session = open_session
         self.recorded: RecordedSession | None = None
+        self.saved: Path | None = None  # a saved world's folder
 
     def open_engine(self, config: EngineConfig, progress: Progress) -> EngineLike:
         """For the worker's thread."""
         recorded = self.recorded
-        return ReplayEngine(recorded) if recorded is not None else self._open_engine(config, progress)
+        if recorded is not None:
+            return ReplayEngine(recorded)
+        engine = self._open_engine(config, progress)
+        if self.saved is not None:
+            from worldattention.core import saved_world, world_files  # torch comes with them
+
+            world = world_files.open_world(self.saved)
+            saved_world.restore_world(engine, world, progress)  # type: ignore[arg-type]
+        return engine
 
     def open_session(self, engine: EngineLike, timeline: Timeline) -> SessionLike:
         """For the worker's thread."""
         if isinstance(engine, ReplayEngine):
             return ReplaySession(engine)
-        return self._open_session(engine, timeline)
+        session = self._open_session(engine, timeline)
+        if self.saved is not None:
+            from worldattention.core import world_files
+
+            session.saved_lines = world_files.open_world(self.saved).telemetry()  # type: ignore[attr-defined]
+        return session
 
 
 class ReplayFlow(QObject):

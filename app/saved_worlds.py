@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
+from worldattention.app.messages import Ready
 from worldattention.app.notifications import ERROR, INFO
+from worldattention.app.replay import Source
+from worldattention.core.errors import UserError
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
@@ -17,10 +20,43 @@ if TYPE_CHECKING:
 class SavedWorlds(QObject):
     """Asks where to and with what, and tells how it went."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, source: Source) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._source = window, source
+        self._next: Path | None = None
         window.world.saved.connect(self._saved)
+        window.world.ready.connect(self._ready)
+
+    def open_asking(self) -> None:
+        """A saved world's folder chosen in a dialog."""
+        chosen = QFileDialog.getExistingDirectory(self._window, self.tr("Open a saved world's folder"))
+        if chosen:
+            self.open(Path(chosen))
+
+    def open(self, folder: Path) -> bool:
+        """Goes on from a saved world, after asking about unsaved changes; the present one stays when that fails."""
+        from worldattention.core.world_files import open_world  # torch comes with it
+
+        try:
+            world = open_world(folder)
+        except UserError as error:
+            self._window.notifications.tell(str(error), ERROR)
+            return False
+        if not self._window.files.confirm():
+            return False
+        self._next = folder
+        self._window.files.adopt(world.project, None)
+        return True
+
+    def take_turn(self) -> bool:
+        """A project was opened: whether the worker must load, since a saved world was chosen."""
+        self._source.saved, self._next = self._next, None
+        return self._source.saved is not None
+
+    def _ready(self, message: Ready) -> None:
+        if message.block:
+            self._window.model.set_locked(message.seconds)
+            self._window.world.playback.rewind(max(0, self._window.world.reel.made - 1))
 
     def ask(self) -> None:
         """A folder chosen in a dialog, with or without pages."""

@@ -28,6 +28,7 @@ from worldattention.app.preferences import PreferencesStore
 from worldattention.app.texts import translate
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
+from worldattention.core.files import is_saved_world
 from worldattention.core.pocket import prompts
 from worldattention.core.project import load_project
 from worldattention.core.timeline import Timeline
@@ -56,12 +57,15 @@ def run(
     app.setApplicationName(PROGRAM)
     app.setDesktopFileName(icons.APP_ID)
     app.setWindowIcon(icons.app_icon())
-    setup = make_setup(project_path, options, remember=screenshot is None)
+    saved = project_path if project_path is not None and is_saved_world(project_path) else None
+    setup = make_setup(project_path if saved is None else None, options, remember=screenshot is None)
     kept = remembered(setup.state_file)
     take_on(app, Appearance(colours or kept.theme, language or kept.language))
     window = MainWindow(setup)
     shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None
     window.show()
+    if saved is not None:
+        window.saved_worlds.open(saved)
     window.start()
     with _faults_told(window), _signals_close(window):
         status = app.exec()

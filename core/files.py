@@ -12,6 +12,14 @@ from secrets import token_hex
 
 from worldattention.core.errors import UserError
 
+MANIFEST = "world.json"
+"""The file that makes a folder a saved world."""
+
+
+def is_saved_world(path: Path) -> bool:
+    """Whether `path` looks like a saved world's folder."""
+    return (path / MANIFEST).is_file()
+
 
 def check_target(path: Path, what: str) -> None:
     """Raises UserError, in one sentence, when no file could be written at `path`; leaves nothing behind.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.history import ROOT, BlockRecord, Branch, History
 from worldattention.core.project import Project
 from worldattention.core.recorded import RecordedSession
-from worldattention.core.telemetry import BlockResult
+from worldattention.core.telemetry import BlockResult, BlockTelemetry
 from worldattention.core.timeline import Timeline
 
 Frame = npt.NDArray[np.uint8]
@@ -135,6 +135,10 @@ class ReplaySession:
     def switch(self, _name: str, _cancel: Callable[[], bool] | None = None) -> None:
         """Raises UserError."""
         raise UserError(FIXED)
+
+    def past(self) -> Iterator[tuple[npt.NDArray[np.uint8], BlockTelemetry | None, BlockRecord]]:
+        """Nothing: it is read as it is played."""
+        return iter(())
 
     def save(self, _folder: Path, _project: Project, _pages: bool, _telemetry: Iterable[str]) -> None:
         """Raises UserError."""

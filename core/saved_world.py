@@ -25,11 +25,11 @@ from torch import Tensor
 
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
-from worldattention.core.files import reason
+from worldattention.core.files import MANIFEST, reason
 from worldattention.core.history import History
 from worldattention.core.history_file import history_to_json
 from worldattention.core.project import Project, project_to_json
-from worldattention.core.world_files import CHUNK_BLOCKS, FORMAT, MANIFEST, VERSION, SavedWorld, WorldWriter
+from worldattention.core.world_files import CHUNK_BLOCKS, FORMAT, VERSION, SavedWorld, WorldWriter
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and the share done, 0..1. May raise Cancelled."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
+from worldattention.core.errors import UserError
 from worldattention.core.foresight import upcoming_prompt
 from worldattention.core.history import BlockRecord, History
 from worldattention.core.project import Project
 from worldattention.core.saved_world import save_world
-from worldattention.core.telemetry import BlockResult
+from worldattention.core.telemetry import BlockResult, BlockTelemetry, telemetry_from_json
 from worldattention.core.timeline import Timeline, check_prompt
 from worldattention.core.waiting import WaitingEngines
 
@@ -34,6 +38,7 @@ class Session:
         self._replay: list[BlockRecord] = []  # what comes next as long as nobody wants it otherwise
         self._remaking = False  # whether that is the current branch's own, made in another sitting
         self._waiting = WaitingEngines()
+        self.saved_lines: list[str] = []  # telemetry of a restored world
 
     @property
     def block(self) -> int:
@@ -155,6 +160,17 @@ class Session:
         engine = self._waiting.take(name, awake=False)
         if engine is not None:
             engine.close()
+
+    def past(self) -> Iterator[tuple[npt.NDArray[np.uint8], BlockTelemetry | None, BlockRecord]]:
+        """Frames [T, H, W, 3], telemetry and record of every block of a world that was restored. Raises UserError."""
+        decoder = self.engine.model.new_decoder()
+        for block, record in enumerate(self.engine.records):
+            line = self.saved_lines[block] if block < len(self.saved_lines) else None
+            try:
+                telemetry = None if line is None else telemetry_from_json(line)
+                yield decoder.decode_block(self.engine.latents(block)).numpy(), telemetry, record
+            except (OSError, ValueError) as error:
+                raise UserError("The saved world's past cannot be shown: copy its folder again.") from error
 
     def save(self, folder: Path, project: Project, pages: bool, telemetry: Iterable[str]) -> None:
         """Saves the current branch's world as a folder, with all branches' records. Raises UserError."""

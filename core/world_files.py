@@ -19,14 +19,13 @@ from safetensors.torch import load
 from torch import Tensor
 
 from worldattention.core.errors import UserError
-from worldattention.core.files import reason
+from worldattention.core.files import MANIFEST, reason
 from worldattention.core.history import BlockRecord, History
 from worldattention.core.history_file import MAX_BLOCKS, HistoryFile, history_from_file
 from worldattention.core.models.world import WorldModel
 from worldattention.core.project import Project, project_from_json
 
 FORMAT, VERSION = "worldattention-saved-world", 1
-MANIFEST = "world.json"
 CHUNK_BLOCKS = 256
 MAX_MANIFEST_BYTES = 64 << 20
 MAX_TELEMETRY_BYTES = 4 << 30
@@ -169,11 +168,6 @@ class WorldWriter:
             file.flush()
             os.fsync(descriptor)
         self.files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-
-
-def is_saved_world(path: Path) -> bool:
-    """Whether `path` looks like a saved world's folder."""
-    return path.is_dir() and (path / MANIFEST).is_file()
 
 
 def open_world(folder: Path) -> SavedWorld:

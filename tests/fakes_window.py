@@ -300,6 +300,9 @@ class FakeSession:
             self.timeline = branch.timeline
             self.engine.set_state(self._states[-1])
 
+    def past(self) -> Iterable[tuple[np.ndarray, BlockTelemetry | None, BlockRecord]]:
+        return ()
+
     def save(self, folder: Path, project: Project, pages: bool, telemetry: Iterable[str]) -> None:
         self.saved = project
         folder.mkdir()

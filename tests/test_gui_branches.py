@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton, QToolButton
 
 from tests.fakes_window import FakeSession, Script, opener
+from tests.toy import toy_model
 from worldattention.app import messages as m
 from worldattention.app import playback, saved_worlds, theme
 from worldattention.app.branches_dock import FROM, NAME
@@ -18,8 +19,10 @@ from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.reel import Reel
 from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig
+from worldattention.core.engine import Engine
 from worldattention.core.history import ROOT
 from worldattention.core.project import Project, load_project
+from worldattention.core.session import Session
 from worldattention.core.timeline import Event, make_timeline
 
 TWO = make_timeline([Event(1, 0, 3, "a red house by the sea"), Event(2, 3, 90, "a green hill in the rain")])
@@ -233,3 +236,41 @@ def test_case_1_and_4_a_prompt_survives_a_rewind_and_no_frame_of_the_old_branch_
     assert reel.made >= 36
     assert worker.close(10)
     reel.close()
+
+
+def test_a_saved_world_is_opened_in_the_window_and_goes_on_where_it_ended(qtbot, qapp, tmp_path, monkeypatch):
+    """The real session over the toy model: its past is there to be looked at, and the next block is the right one."""
+    monkeypatch.setattr(playback, "FRAME_MS", 10.0)
+    theme.apply_theme(qapp, "dark")
+    model, folder = toy_model(), tmp_path / "world"
+    straight = Session(Engine(model, EngineConfig()), TWO)
+    lines = [straight.step().telemetry.to_json() for _ in range(5)]
+    straight.save(folder, Project("Saved", timeline=TWO), False, lines)
+    wanted = straight.step().frames
+    straight.close()
+    one = MainWindow(
+        Setup(
+            open_engine=lambda config, _progress: Engine(model, config),
+            open_session=Session,
+            configure=lambda settings: settings.engine_config(),
+            project=Project("Other"),
+            cache_folder=tmp_path / "cache",
+        )
+    )
+    one.show()
+    one.start()
+    qtbot.waitUntil(lambda: one.world.state == "ready", timeout=WAIT)
+    assert not one.saved_worlds.open(tmp_path)
+    assert "no saved world" in one.notifications.history[-1].text or "cannot be read" in (
+        one.notifications.history[-1].text
+    )
+    assert one.saved_worlds.open(folder)
+    qtbot.waitUntil(lambda: one.world.blocks >= 6, timeout=WAIT)
+    assert looks_equal(one.world.reel.frame(5 * 12 + 3), wanted[3])
+    assert one.world.reel.frame(7) is not None
+    assert one.world.playback.position >= 5 * 12 - 1
+    assert len(one.world.history(one.model.timeline).records(ROOT)) >= 6
+    one.close()
+    assert one.world_ended
+    one.deleteLater()
+    qapp.processEvents()

@@ -16,11 +16,12 @@ from tests.toy import toy_engine, toy_model
 from worldattention.core.config import with_choices
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
+from worldattention.core.files import MANIFEST, is_saved_world
 from worldattention.core.project import Project
 from worldattention.core.saved_world import restore_world, save_world
 from worldattention.core.session import Session
 from worldattention.core.timeline import Timeline
-from worldattention.core.world_files import MANIFEST, is_saved_world, open_world
+from worldattention.core.world_files import open_world
 
 STORY = Timeline().add(0.0, 9.75, "a red house by the sea").add(9.75, 60.0, "tall tower under snow tonight")
 

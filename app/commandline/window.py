@@ -13,7 +13,13 @@ from worldattention.core.errors import UserError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the window."""
-    parser.add_argument("project", nargs="?", type=Path, metavar="PROJECT", help="a .world file to open")
+    parser.add_argument(
+        "project",
+        nargs="?",
+        type=Path,
+        metavar="PROJECT",
+        help="a .world file, or a saved world",
+    )
     parser.add_argument("--screenshot", type=Path, metavar="PNG", help="save a picture of the window and end")
     parser.add_argument(
         "--after-blocks", type=positive, default=8, metavar="N", help="blocks before the screenshot"
@@ -24,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Opens the window and stays until it is closed. Raises UserError."""
-    from worldattention.core.files import check_target
+    from worldattention.core.files import check_target, is_saved_world
     from worldattention.core.project import load_project
 
-    if arguments.project is not None:
+    if arguments.project is not None and not is_saved_world(arguments.project):
         load_project(arguments.project)  # a bad one is answered here, before a window appears
     if arguments.screenshot is not None:
         if arguments.screenshot.suffix.lower() != ".png":
