@@ -39,9 +39,14 @@ class CacheSession:
         self.folder.mkdir(mode=0o700)
         lock = _try_lock(self.folder / _LOCK, create=True)
         if lock is None:
+            _clear(self.folder)  # without its marker nobody ever would
             raise OSError(f"cannot lock {self.folder}")
         self._removal = weakref.finalize(self, _remove_own, self.folder, lock, os.getpid())
-        (self.folder / MARKER).write_text(_MARKER_TEXT, encoding="utf-8")
+        try:
+            _write_marker(self.folder / MARKER)
+        except OSError:
+            self.close()
+            raise
 
     def page_path(self, handle: int) -> Path:
         """Where a page's file lies."""
@@ -89,17 +94,29 @@ def _remove_own(folder: Path, lock: int, process: int) -> None:
 
 
 def _remove(folder: Path, lock: int) -> None:
-    """Delete our own files of a locked session, the marker last, then the folder if nothing else is in it."""
+    """Delete our own files of a locked session, then free the lock."""
+    if sys.platform == "win32":
+        os.close(lock)  # an open file cannot be deleted there
+    _clear(folder)
+    if sys.platform != "win32":
+        os.close(lock)
+
+
+def _clear(folder: Path) -> None:
+    """Delete our own files, the marker last, then the folder if nothing else is in it."""
     for pattern in ("*.page", "*.tmp", _LOCK, MARKER):
-        for path in folder.glob(pattern):
-            with contextlib.suppress(OSError):
-                if path.name == _LOCK and sys.platform == "win32":
-                    os.close(lock)  # an open file cannot be deleted there
-                path.unlink()
+        with contextlib.suppress(OSError):
+            for path in folder.glob(pattern):
+                with contextlib.suppress(OSError):
+                    path.unlink()
     with contextlib.suppress(OSError):
         folder.rmdir()
-    with contextlib.suppress(OSError):
-        os.close(lock)
+
+
+def _write_marker(path: Path) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with open(os.open(path, flags, 0o600), "w", encoding="utf-8", newline="") as file:
+        file.write(_MARKER_TEXT)
 
 
 def _try_lock(path: Path, create: bool) -> int | None:
