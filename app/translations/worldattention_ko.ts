@@ -43,6 +43,10 @@
         <translation>다른 이름으로 저장 …</translation>
     </message>
     <message>
+        <source>Open saved world …</source>
+        <translation>저장한 월드 열기 …</translation>
+    </message>
+    <message>
         <source>Save world …</source>
         <translation>월드 저장 …</translation>
     </message>
@@ -1328,6 +1332,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
 </context>
 <context>
     <name>SavedWorlds</name>
+    <message>
+        <source>Open a saved world&apos;s folder</source>
+        <translation>저장한 월드의 폴더 열기</translation>
+    </message>
     <message>
         <source>{} saved</source>
         <translation>{} 저장</translation>
