@@ -300,6 +300,7 @@ class DiskTier:
         """In the writer's thread: code the page where its tier keeps it otherwise, and write it."""
         if self._session is None:
             self._session = CacheSession(self._root)
+        self._session.check()
         if page.codec is not self._options.codec or page.parts.is_cuda or not page.parts.is_contiguous():
             copy = self._new_page(page.info)
             self._side.run(lambda: page.copy_into(copy), page.ready, page.parts.device)
@@ -327,11 +328,12 @@ class DiskTier:
         write.loan.drop()
 
     def _start_read(self, handle: int, ahead: bool) -> None:
-        assert self._session is not None
-        info = self._homes[handle]
-        path, key = self._session.page_path(handle), self._key(handle, info)
+        session, info = self._session, self._homes[handle]
+        assert session is not None
+        path, key = session.page_path(handle), self._key(handle, info)
 
         def work() -> None:
+            session.check()
             page = self._new_page(info)  # here, since page-locking takes its time
             read_page(path, key, page.parts, self._disk)
             read.page = page
@@ -373,6 +375,7 @@ class DiskTier:
         if self._session is None:
             return
         try:
+            self._session.check()
             self._disk.unlink(self._session.page_path(handle))
         except OSError as error:
             log.warning("page file %d cannot be removed: %s", handle, error)

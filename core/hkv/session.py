@@ -5,6 +5,7 @@ the marker is written, so a session that is being made is never mistaken for a d
 """
 
 import contextlib
+import errno
 import os
 import secrets
 import sys
@@ -37,11 +38,12 @@ class CacheSession:
         self.id = secrets.token_bytes(16)
         self.folder = root / f"{_PREFIX}{self.id.hex()}"
         self.folder.mkdir(mode=0o700)
+        self._identity = _identity(self.folder)
         lock = _try_lock(self.folder / _LOCK, create=True)
         if lock is None:
             _clear(self.folder)  # without its marker nobody ever would
             raise OSError(f"cannot lock {self.folder}")
-        self._removal = weakref.finalize(self, _remove_own, self.folder, lock, os.getpid())
+        self._removal = weakref.finalize(self, _remove_own, self.folder, self._identity, lock, os.getpid())
         try:
             _write_marker(self.folder / MARKER)
         except OSError:
@@ -51,6 +53,11 @@ class CacheSession:
     def page_path(self, handle: int) -> Path:
         """Where a page's file lies."""
         return self.folder / f"{handle:08d}.page"
+
+    def check(self) -> None:
+        """Raises OSError when the folder is no longer the one that was made: gone, or something else of its name."""
+        if _identity(self.folder) != self._identity:
+            raise OSError(errno.ESTALE, "the session's folder was replaced", str(self.folder))
 
     def close(self) -> None:
         """Remove the folder with all its pages and free the lock; may be called twice."""
@@ -87,10 +94,21 @@ def _is_marked(folder: Path) -> bool:
         return False
 
 
-def _remove_own(folder: Path, lock: int, process: int) -> None:
+def _identity(folder: Path) -> tuple[int, int]:
+    """Device and number of what has this name, a symbolic link as such."""
+    status = folder.lstat()
+    return status.st_dev, status.st_ino
+
+
+def _remove_own(folder: Path, identity: tuple[int, int], lock: int, process: int) -> None:
     """Remove a session in the process that made it; a forked child leaves its parent's alone."""
-    if os.getpid() == process:
-        _remove(folder, lock)
+    if os.getpid() != process:
+        return
+    with contextlib.suppress(OSError):
+        if _identity(folder) == identity:
+            _remove(folder, lock)
+            return
+    os.close(lock)  # what has the folder's name now is not ours
 
 
 def _remove(folder: Path, lock: int) -> None:
