@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, Qt
@@ -101,6 +101,7 @@ class Branching(QObject):
         self.dock.delete_wanted.connect(self._world.delete_branch)
         self._world.branched.connect(self._branched)
         self._world.branch_refused.connect(self._refused)
+        self._world.made.connect(self._follow_settings)
         self._model.past_refused.connect(self._offer)
         self._model.changed.connect(self._show)
         window.viewport.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -203,6 +204,24 @@ class Branching(QObject):
         world.playback.rewind(max(0, world.reel.made - 1))
         at, name = clock(message.seconds, True), message.history.current
         window.notifications.tell(self.tr("“{name}” goes on at {time}.").format(name=name, time=at))
+
+    def _follow_settings(self, records: list[BlockTelemetry]) -> None:
+        """A past that is made again brings its settings along: the bar shows those that the world runs with."""
+        window, newest = self._window, records[-1]
+        if self._world.configuring or window.replay.active:
+            return
+        bar = window.settings_bar
+        now = replace(
+            bar.settings,
+            attention=newest.attention,
+            retrieval=newest.retrieval,
+            density=newest.asked_density,
+            seed=newest.seed,
+            steps=newest.steps,
+        )
+        if now != bar.settings:
+            bar.show_settings(now)
+            window.presenter.accept_settings()
 
     def _picture(self, branch: Branch) -> QImage | None:
         """What was on the screen where a branch begins."""

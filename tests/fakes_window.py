@@ -103,7 +103,7 @@ class FakeEngine:
 
     def state(self) -> dict[str, object]:
         """What a rewind brings back."""
-        names = ("block", "_prompt", "_chunk", "_chunks", "_records", "_window", "_read")
+        names = ("block", "config", "_prompt", "_chunk", "_chunks", "_records", "_window", "_read")
         return {name: copy(getattr(self, name)) for name in names}
 
     def set_state(self, state: dict[str, object]) -> None:
@@ -231,6 +231,7 @@ class FakeEngine:
             block=block, epoch=0, first_frame=POCKET_GEOMETRY.frames_before_block(block),
             frames=POCKET_GEOMETRY.block_frames, prompt=prompt, prompt_hash=prompt_hash(prompt),
             seed=self.config.seed, preset=self.config.preset, attention=self.config.attention.mode,
+            asked_density=self.config.attention.density, steps=len(self.config.sampler.timesteps),
             retrieval=self.config.cache.retrieval, gini=gini, threshold=threshold,
             density=np.clip(1.05 - gini, 0.05, 1).astype(np.float32),
             window=(WindowSpan("sink", 0, 3, 0), WindowSpan("current", 3 * block, 3, 35)),

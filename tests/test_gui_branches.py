@@ -185,6 +185,17 @@ def test_branches_are_saved_with_the_project_and_count_as_changes(window, qtbot,
     assert history.get(ROOT).timeline == TWO
 
 
+def test_the_settings_of_then_come_back_and_the_bar_shows_them(window, qtbot):
+    bar = window.settings_bar
+    bar.attention.setCurrentText("dense")
+    bar.attention.activated.emit(bar.attention.currentIndex())
+    qtbot.waitUntil(lambda: window.world.telemetry[-1].attention == "dense", timeout=WAIT)
+    assert bar.settings.attention == "dense"
+    press_b_at(window, qtbot, 14)
+    qtbot.waitUntil(lambda: bar.settings.attention == "hsa", timeout=WAIT)
+    assert bar.attention.currentText() == "hsa"
+
+
 def test_a_world_is_saved_as_a_folder_from_the_menu(window, qtbot, tmp_path, monkeypatch):
     folder = tmp_path / "한글 saved"
     monkeypatch.setattr(saved_worlds.QFileDialog, "getSaveFileName", lambda *_: (str(folder), ""))

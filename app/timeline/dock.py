@@ -130,6 +130,10 @@ class TimelineDock(PanelDock):
             add = menu.addAction(icons.icon("add", "muted"), self.tr("Add event here"))
             seconds = view.layout_now.seconds(view.mapFromGlobal(position).x())
             add.triggered.connect(lambda: view.add_at(seconds))
+            if seconds < self._model.locked:
+                here = menu.addAction(icons.icon("branch", "muted"), self._actions["branch"].text())
+                here.triggered.connect(lambda: view.moment_requested.emit(seconds))
+                here.triggered.connect(self._actions["branch"].trigger)
             names = ("undo", "redo", "fit")
         menu.addSeparator()
         for name in names:
