@@ -17,6 +17,10 @@ Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 
 
+LABEL_PIXELS = 13
+"""From one label of the left axis to the next."""
+
+
 class Plot(pg.PlotWidget):
     """A quiet plot: thin axes in muted ink, no menu, no buttons."""
 
@@ -81,10 +85,16 @@ class Plot(pg.PlotWidget):
         first: str = "{unit} {at:g}",
         named: int = 0,
     ) -> None:
-        """Labels at `positions`; the one at `named` names the unit, which saves a line for an axis title."""
+        """Labels at `positions`; the one at `named` names the unit, which saves a line for an axis title.
+
+        At the left every second one is left out while they would stand in each other's way.
+        """
+        shown = list(positions)
+        while side == "left" and len(shown) > 2 and (len(shown) - 1) * LABEL_PIXELS > self.height() - 24:
+            shown = shown[::2]
         ticks = [
             (at, first.format(unit=unit, at=at) if index == named and unit else f"{at:g}")
-            for index, at in enumerate(positions)
+            for index, at in enumerate(shown)
         ]
         self.getAxis(side).setTicks([ticks])
         if side == "bottom":  # pyqtgraph leaves out a label that does not fit, and some scripts are taller
