@@ -16,7 +16,7 @@ from worldattention.core.errors import UserError
 from worldattention.core.files import replacing
 from worldattention.core.project import Project, project_from_json, project_to_json
 
-PERIOD_MS = 15_000
+PERIOD_MS = 8_000  # what a crash costs at most, with room for the writing
 SUFFIX = ".recovery"
 
 log = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ def find_lost(folder: Path) -> list[Recovered]:
             record = json.loads(path.read_text(encoding="utf-8"))
             origin = Path(record["path"]) if record["path"] else None
             lost.append(Recovered(project_from_json(record["project"]), origin, path, lock))
-        except (OSError, ValueError, TypeError, KeyError, UserError) as error:
+        except (OSError, ValueError, TypeError, KeyError, RecursionError, UserError) as error:
             log.warning("unsaved work cannot be read: %s", error)
             with suppress(OSError):
                 path.unlink()

@@ -26,6 +26,7 @@ PROMPTS = (
 )
 SMALL_DEVICE_BYTES = SMALL_DRAM_BYTES = 64 * MIB
 SMALL_DISK_BYTES = 256 * MIB
+SMALL_MOVE_BYTES = 32 * MIB
 
 MOST_GROWTH_BYTES = 1_000_000
 LEAST_SPEED = 0.97
@@ -79,10 +80,18 @@ class SoakReport:
         return self.last_minute_fps / max(self.second_minute_fps, 1e-9)
 
 
-def small_device(config: EngineConfig) -> EngineConfig:
-    """`config` with a device tier that a world of the pocket model fills in seconds."""
-    quota = min(config.cache.device_quota_bytes, SMALL_DEVICE_BYTES)
-    return replace(config, cache=replace(config.cache, device_quota_bytes=quota))
+def small_memory(config: EngineConfig) -> EngineConfig:
+    """`config` with a device tier that a world of the pocket model fills in seconds, and few pages on their way."""
+    cache = config.cache
+    return replace(
+        config,
+        cache=replace(
+            cache,
+            device_quota_bytes=min(cache.device_quota_bytes, SMALL_DEVICE_BYTES),
+            move_bytes=min(cache.move_bytes, SMALL_MOVE_BYTES),
+            prefetch_bytes=min(cache.prefetch_bytes, SMALL_MOVE_BYTES),
+        ),
+    )
 
 
 def soak(

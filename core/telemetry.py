@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,29 +133,37 @@ class BlockResult:
     telemetry: BlockTelemetry
 
 
+_PARTS: dict[str, TypeAdapter[Any]] = {
+    "window": TypeAdapter(tuple[WindowSpan, ...]),
+    "pages": TypeAdapter(tuple[PageRecord, ...]),
+    "tiers": TypeAdapter(tuple[TierUsage, ...]),
+    "recall": TypeAdapter(RecallRecord | None),
+    "notices": TypeAdapter(tuple[str, ...]),
+    "stage_ms": TypeAdapter(dict[str, float]),
+    "asked_density": TypeAdapter(float | None),
+}
+_MOST_FRAMES = 4096
+
+
 def telemetry_from_json(line: str) -> BlockTelemetry:
     """The record of one line of a telemetry log. Raises ValueError when it is none."""
     try:
         record = json.loads(line)
         for name in ("gini", "threshold", "density"):
             record[name] = np.asarray(record[name], dtype=np.float32)
-        record["window"] = tuple(WindowSpan(**span) for span in record["window"])
-        record["pages"] = tuple(PageRecord(**page) for page in record["pages"])
-        record["tiers"] = tuple(_tier_from_json(tier) for tier in record["tiers"])
-        record["notices"] = tuple(record["notices"])
-        if record["recall"] is not None:
-            recall: dict[str, Any] = {
-                key: tuple(v) if isinstance(v, list) else v for key, v in record["recall"].items()
-            }
-            record["recall"] = RecallRecord(**recall)
-        return BlockTelemetry(**record)
-    except (KeyError, TypeError) as error:
+        for name, part in _PARTS.items():
+            if name in record:
+                record[name] = part.validate_python(record[name])
+        found = BlockTelemetry(**record)
+    except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"not a telemetry record: {error}") from error
-
-
-def _tier_from_json(record: dict[str, Any]) -> TierUsage:
-    fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in record.items()}
-    return TierUsage(**fields)
+    plain = {one.name: one.type for one in fields(found) if one.type in ("str", "int", "bool")}
+    wrong = [name for name, kind in plain.items() if type(getattr(found, name)).__name__ != kind]
+    if wrong or not (0 <= found.block < 1 << 53 and 0 < found.frames <= _MOST_FRAMES):
+        raise ValueError(f"not a telemetry record: {', '.join(wrong) or 'impossible numbers'}")
+    if "total" not in found.stage_ms:
+        raise ValueError("not a telemetry record: no time")
+    return found
 
 
 def prompt_hash(prompt: str) -> str:

@@ -227,6 +227,6 @@ def _read_file(path: Path, most_bytes: int) -> bytes:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
                 raise UserError(f"'{path}' is no ordinary file, or too large: copy the whole folder again.")
-            return file.read(most_bytes)
+            return file.read(status.st_size)  # not of the limit: that much memory would be taken at once
     except (OSError, ValueError) as error:
         raise UserError(f"'{path}' cannot be read: {reason(error)}.") from error

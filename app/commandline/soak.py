@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Runs and reports. Raises UserError (also when a goal was missed) or Cancelled."""
     from worldattention.core.project import ProjectSettings
-    from worldattention.core.soak import SMALL_DISK_BYTES, SMALL_DRAM_BYTES, small_device, soak
+    from worldattention.core.soak import SMALL_DISK_BYTES, SMALL_DRAM_BYTES, small_memory, soak
 
     dram, disk = options.dram_quota_bytes, options.disk_quota_bytes
     options = replace(
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     )
     engine = open_engine(options, ProjectSettings())
     with closing(engine), cancel_on_signal() as cancel, console.progress_bar("Soak", "seconds") as show:
-        engine.configure(small_device(engine.config))
+        engine.configure(small_memory(engine.config))
         report = soak(
             engine,
             60 * arguments.minutes,
