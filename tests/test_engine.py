@@ -46,7 +46,7 @@ def test_schedule_and_noise() -> None:
         assert not torch.equal(first, other)
 
 
-def test_same_seed_same_frames_and_a_second_world_equals_the_first() -> None:
+def test_case_14_same_seed_same_frames_other_seed_others_and_a_second_world_equals_the_first() -> None:
     model = toy_model()
     first = frames(run(toy_engine(7, model), STORY))
     engine = toy_engine(7, model)
@@ -60,7 +60,7 @@ def test_same_seed_same_frames_and_a_second_world_equals_the_first() -> None:
     assert not np.array_equal(first[:24], other_seed)
 
 
-def test_a_recall_block_recalls_the_first_scene() -> None:
+def test_case_3_a_recall_block_recalls_the_first_scene_and_names_its_prompt() -> None:
     engine = toy_engine()
     results = run(engine, STORY)
     record = results[26].telemetry
@@ -167,7 +167,7 @@ def test_fork_goes_on_like_the_original_and_by_itself() -> None:
     assert engine.step(TOWER).frames.shape == (12, 32, 64, 3)
 
 
-def test_edit_and_undo_equal_no_edit() -> None:
+def test_case_13_edit_and_undo_equal_no_edit() -> None:
     model = toy_model()
     story = Timeline().add(0.0, 9.0, HOUSE).add(9.0, 12.0, TOWER)
 

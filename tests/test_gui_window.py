@@ -202,7 +202,7 @@ def test_seek_plays_the_past_from_the_reel(window, qtbot):
     qtbot.waitUntil(lambda: shows(0), timeout=60000)
 
 
-def test_restart_begins_again_and_keeps_the_typed_prompts(window, qtbot):
+def test_case_2_restart_begins_again_and_keeps_the_typed_prompts(window, qtbot):
     one = window()
     blocks(qtbot, one, 2)
     one.say("a yellow boat")

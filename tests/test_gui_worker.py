@@ -116,7 +116,7 @@ def test_a_prompt_is_acknowledged_with_the_block_at_which_it_shows(desk):
     assert prompts[said.block - 1] == "a first prompt"
 
 
-def test_every_prompt_of_a_flood_is_acknowledged(desk):
+def test_case_1_every_prompt_of_a_flood_is_acknowledged(desk):
     one = running(desk())
     ids = [one.post(m.Say, f"prompt {n}") for n in range(50)]
     one.post(m.SetTimeline, ONE, 0)
@@ -157,7 +157,7 @@ def test_refused_settings_say_why_and_the_world_goes_on(desk):
     one.block(3)
 
 
-def test_a_restart_cancels_the_block_and_old_frames_never_show(desk):
+def test_case_4_a_restart_cancels_the_block_and_old_frames_never_show(desk):
     hold = threading.Event()
     one = desk(hold=hold)
     one.post(m.SetRunning, True)

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from tests.toy import toy_engine, toy_model
-from worldattention.core.config import preset_config, with_choices
+from worldattention.core import loading
+from worldattention.core.config import MIB, CacheConfig, EngineConfig, preset_config, with_choices
 from worldattention.core.engine import Engine
 from worldattention.core.memory import kv_shape
 from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder, PocketStreamingDecoder
@@ -63,6 +64,30 @@ def test_any_block_goes_on_with_equal_frames(tmp_path) -> None:
         assert list(other.records) == list(engine.records[: block + 5])
         other.close()
     engine.close()
+
+
+@pytest.mark.endurance
+def test_twenty_random_blocks_of_the_pocket_world_go_on_with_equal_frames() -> None:
+    """Two minutes of the real world, three scenes that come back, and quotas that send pages to disk."""
+    cache = replace(CacheConfig(), device_quota_bytes=64 * MIB, dram_quota_bytes=96 * MIB)
+    engine = loading.open_engine("pocket", "cpu", EngineConfig(seed=11, cache=cache))
+    scenes = (
+        "A man in a red shirt waves hello in a village street on a bright day.",
+        "A woman in a yellow shirt flies a kite in the city in the morning.",
+        "A man in a blue shirt juggles on a beach at night.",
+    )
+    timeline = Timeline()
+    for number in range(20):
+        timeline = timeline.add(6.0 * number, 6.0 * (number + 1), scenes[number * 7 % 3])
+    session = Session(engine, timeline)
+    straight = [digest(session.step()) for _ in range(160)]
+    for block in random.sample(range(157), 20):
+        other = engine.fork_at(block)
+        back = Session(other, timeline)
+        assert [digest(back.step()) for _ in range(3)] == straight[block : block + 3], block
+        assert not other.approximate
+        back.close()
+    session.close()
 
 
 def test_a_rewind_restores_every_tensor_that_matters() -> None:
