@@ -57,7 +57,7 @@ def test_nothing_fits(room):
 
 def test_bytes_are_those_of_the_buffers():
     engine = fitting_engine(toy_model(), toy_config())
-    assert window_bytes(engine.model, engine.config) == engine.buffer_bytes
+    assert window_bytes(engine.model, engine.config) == engine.memory.buffer_bytes
     engine.close()
 
 
