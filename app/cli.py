@@ -110,12 +110,27 @@ def _plain(sentence: str) -> str:
 def _explain(error: Exception) -> str:
     text = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     if isinstance(error, MemoryError) or "OutOfMemoryError" in text or "can't allocate memory" in str(error):
-        return "There is not enough memory: close other programs, or choose smaller quotas."
+        return _explain_memory(error)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "The disk is full: free some space, or write elsewhere."
     if isinstance(error, ImportError):
         return f"A package is missing or broken ({text}): install WorldAttention again with pip."
     return f"Something went wrong that should not ({text}): run it again with --debug to see where."
+
+
+def _explain_memory(error: Exception) -> str:
+    """Which tier, how many bytes, what to change (CASES 6)."""
+    from worldattention.core.out_of_memory import bytes_asked
+    from worldattention.core.units import format_bytes
+
+    asked = bytes_asked(str(error))
+    wanted = "" if asked is None else f" when {format_bytes(asked)} more were needed"
+    if "OutOfMemoryError" in type(error).__name__:
+        return (
+            f"There is not enough memory on the device (L1){wanted}: close other programs that use it, choose a "
+            "smaller --density, or --device cpu."
+        )
+    return f"There is not enough memory (L2){wanted}: close other programs, or choose a smaller --dram-quota."
 
 
 if __name__ == "__main__":

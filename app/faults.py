@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import errno
-import re
 
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.core.errors import UserError
+from worldattention.core.out_of_memory import bytes_asked
 from worldattention.core.units import format_bytes
 
-_ASKED = re.compile(r"tried to allocate ([\d.]+) ?(bytes|[KMGT]?i?B)\b", re.IGNORECASE)
-_UNITS = {"bytes": 0, "b": 0, "kib": 1, "mib": 2, "gib": 3, "tib": 4}
 _LOST = ("cuda error", "device lost", "no longer available", "has fallen off the bus", "launch failure")
 
 DEVICE_FULL = QT_TRANSLATE_NOOP(
@@ -58,11 +56,8 @@ def explain(error: Exception) -> str:
 
 def _wanted(text: str) -> str:
     """How much was asked for, in the allocator's own figures."""
-    match = _ASKED.search(text)
-    if match is None:
-        return ""
-    amount = float(match[1]) * 1024 ** _UNITS.get(match[2].lower(), 0)
-    return _words(WANTED).format(format_bytes(round(amount)))
+    asked = bytes_asked(text)
+    return "" if asked is None else _words(WANTED).format(format_bytes(asked))
 
 
 def _names_lost_device(text: str) -> bool:

@@ -193,13 +193,16 @@ class Engine:
     def _twin(self, memory: WorldMemory, blocks: int) -> Engine:
         """Another engine over the same model, with a memory, decoder and journal of its own."""
         other = object.__new__(Engine)
-        for name, value in vars(self).items():
-            setattr(other, name, value)
+        vars(other).update(vars(self))
         other._memory, other.block = memory, blocks
         other._decoder = self.model.new_decoder()
         other._journal, other._pages = self._journal.fork(blocks), PageRecords()
         other._prompts = self._prompts.fork()
         return other
+
+    def make_room(self) -> None:
+        """Gives back memory of the device that only saves time."""
+        self._passes.make_room()
 
     def close(self) -> None:
         """Releases memory tiers and their files. The engine cannot be used after."""
@@ -234,7 +237,8 @@ class Engine:
             draft = self._open_window(changed, replay)
         recall = self._memory.recall_due(prompt, self.block, changed, self._last_policy)
         velocity = self._velocity(draft, spoken, recall, cancel or (lambda: False), watch)
-        noise = block_noise(self.config.seed, self.block, self._latent_shape()).to(self.model.device)
+        shape = (1, *self.geometry.latent_shape)
+        noise = block_noise(self.config.seed, self.block, shape).to(self.model.device)
         with watch("denoise"):
             latents = denoise(noise, self._timesteps, velocity)
         heads = draft.attention.head_arrays()
@@ -336,18 +340,14 @@ class Engine:
     def _attention(self, plan: WindowPlan, config: AttentionConfig | None = None) -> WindowAttention:
         return self._memory.attention(plan, config or self.config.attention, self.attention_observer)
 
-    def _latent_shape(self) -> tuple[int, ...]:
-        sizes = self.geometry
-        return 1, sizes.block_latents, sizes.latent_channels, sizes.latent_height, sizes.latent_width
-
     def _commit(self, draft: _Draft, spoken: Spoken, changed: bool, keys: Tensor, values: Tensor) -> None:
         """The block becomes history. Nothing before this changed the world."""
         memory = self._memory
-        memory.ring.append(keys, values)
         if not self.config.cache.authors_layout:
             if changed:
                 memory.bank.begin_chunk(spoken.encoding.pooled, spoken.text)
             memory.bank.append(keys, values, self.block)
+        memory.ring.append(keys, values)  # last, since it needs no memory
         memory.recalled = replace(
             draft.recalled, pages=tuple(page for page in draft.recalled.pages if page.id not in draft.missed)
         )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
-
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.memory import kv_shape
 from worldattention.core.models.world import WorldModel
+from worldattention.core.out_of_memory import is_out_of_memory
 from worldattention.core.units import format_bytes
 
 SMALL_BUDGET_FRAMES = 16
@@ -78,5 +77,7 @@ def _try(model: WorldModel, config: EngineConfig) -> Engine | None:
     """None when the device's memory does not hold it."""
     try:
         return Engine(model, config)
-    except torch.OutOfMemoryError:
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
         return None  # what was allocated is free again once the exception is gone

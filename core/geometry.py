@@ -23,6 +23,11 @@ class Geometry:
     first_block_frames: int = 12
 
     @property
+    def latent_shape(self) -> tuple[int, int, int, int]:
+        """Latents [F, C, h, w] of a block."""
+        return self.block_latents, self.latent_channels, self.latent_height, self.latent_width
+
+    @property
     def grid(self) -> tuple[int, int]:
         """Token rows and columns of one latent frame."""
         return self.latent_height // self.patch, self.latent_width // self.patch

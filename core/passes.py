@@ -26,6 +26,12 @@ class Passes:
         self._captured = None if recorder is None else CapturedPasses(model.transformer, recorder)
         self._times: dict[float, TimeEmbedding] = {}
 
+    def make_room(self) -> None:
+        """Gives back what only saves time: captured graphs (passes run one by one from now on), unused memory."""
+        self._captured = None
+        if self._model.device.type == "cuda":
+            torch.cuda.empty_cache()
+
     def predict(self, latents: Tensor, timestep: float, spoken: Spoken, attention: WindowAttention) -> Tensor:
         """The velocity at `timestep` (0..1000) of latents [1, F, C, h, w]."""
         transformer = self._model.transformer

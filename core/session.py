@@ -15,6 +15,7 @@ from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.foresight import upcoming_prompt
 from worldattention.core.history import BlockRecord, History
+from worldattention.core.out_of_memory import with_less
 from worldattention.core.project import Project
 from worldattention.core.saved_world import save_world
 from worldattention.core.telemetry import BlockResult, BlockTelemetry, telemetry_from_json
@@ -96,7 +97,7 @@ class Session:
         if replay is not None:
             self.engine.configure(replay.config(self.engine.config))
         prompt = self.prompt
-        result = self.engine.step(prompt, cancel, replay)
+        result = with_less(lambda: self.engine.step(prompt, cancel, replay), lambda: self.engine.make_room())
         del self._replay[:1]
         upcoming = upcoming_prompt(self.timeline, self.engine.geometry, self.engine.block, prompt)
         if upcoming is not None:

@@ -373,9 +373,9 @@ class KVBank:
         if page.frames == 0:
             page.first_frame = self.frames_done
         start = page.frames * self.shape.frame_tokens
+        page.mean.add(keys[self._layers])  # first what may find no memory
         page.buffer[0, :, start : start + keys.shape[1]].copy_(keys)
         page.buffer[1, :, start : start + keys.shape[1]].copy_(values)
-        page.mean.add(keys[self._layers])
         page.frames += frames
         self.frames_done += frames
 

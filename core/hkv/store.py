@@ -11,6 +11,7 @@ prefetched: so equal runs keep and drop equal pages. The exception is asked for:
 comes too late is a miss, and a page that a busy disk cannot take is dropped, rather than that the world waits.
 """
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ from worldattention.core.hkv.thinning import Thinning
 from worldattention.core.hkv.tier_usage import Counters, tier_usage
 from worldattention.core.hkv.tiers import PoolTier, Tier
 from worldattention.core.telemetry import TierUsage
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -80,7 +83,12 @@ class TieredStore:
         if level is None:
             self._drop(handle, None)
             return handle
-        self._tiers[level].take(handle, data)
+        try:
+            self._tiers[level].take(handle, data)
+        except RuntimeError as error:  # no memory to code it in: lost like a page that no tier has room for
+            log.warning("page %d is dropped: %s", handle, error)
+            self._drop(handle, None)
+            return handle
         self._arrived(handle, level)
         if self._write_through and level < len(self._tiers) - 1:
             fetched = self._tiers[level].fetch(handle, None)
@@ -128,6 +136,13 @@ class TieredStore:
             else:
                 self._forget(handle)
             return None
+        try:
+            data = page.decode(self._device)
+        except RuntimeError as error:  # no memory to decode it in: it stays where it is
+            log.warning("page %d is a miss: %s", handle, error)
+            fetched.loan.drop()
+            self._counters[level].misses += 1
+            return None
         self._counters[level].hits += 1
         if level < len(self._tiers) - 1:
             self._tiers[level].traffic.read_bytes += page.parts.nbytes
@@ -137,7 +152,7 @@ class TieredStore:
             self._used[level].move_to_end(handle)
         else:
             self._lift(handle, page, fetched.loan)
-        return page.decode(self._device)
+        return data
 
     def release_pin(self, handle: int) -> None:
         """Undo the pin of one acquired page; harmless after `close`."""
@@ -297,7 +312,9 @@ class TieredStore:
             self._drop(handle, level)
             return
         fetched = self._tiers[level].fetch(handle, None)
-        assert fetched.page is not None, "memory loses nothing"
+        if fetched.page is None:  # its copy into the tier failed
+            self._drop(handle, level)
+            return
         self._left(handle, level)
         self._tiers[level].free(handle)
         self._tiers[lower].write(handle, fetched.page, fetched.loan)

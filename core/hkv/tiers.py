@@ -74,7 +74,7 @@ class Tier(Protocol):
         """Wait until it is not congested."""
 
     def take(self, handle: int, data: PageData) -> None:
-        """Copy a new page before the return; call only after `has_room`."""
+        """Copy a new page before the return; call only after `has_room`. On a RuntimeError it is not there."""
 
     def write(self, handle: int, page: StoredPage, loan: Loan) -> None:
         """Copy a page in the background, then drop its loan; call only after `has_room`."""
@@ -166,6 +166,7 @@ class PoolTier:
         self._lane, self._pinner = Lane(f"page-mover-{name}"), Lane(f"page-pinner-{name}")
         self._side = SideStream()
         self._notices: list[str] = []
+        self._lost: list[int] = []
         self._grow_ahead()
 
     @property
@@ -232,7 +233,12 @@ class PoolTier:
 
     def take(self, handle: int, data: PageData) -> None:
         """Into a free slot, on a GPU without waiting."""
-        encode_page(data, self._settle(handle, data.info).page)
+        page = self._settle(handle, data.info).page
+        try:
+            encode_page(data, page)
+        except RuntimeError:
+            self.free(handle)
+            raise
 
     def write(self, handle: int, page: StoredPage, loan: Loan) -> None:
         """Into a free slot, in the background."""
@@ -262,6 +268,8 @@ class PoolTier:
 
     def fetch(self, handle: int, deadline_s: float | None) -> Fetched:
         """Views of the page's slot, or of where it comes from."""
+        if handle in self._lost:
+            return Fetched(None, Loan())
         arrival = self._arrivals.get(handle)
         if arrival is not None:
             return Fetched(arrival.source, arrival.loan.hold())
@@ -277,6 +285,8 @@ class PoolTier:
         arrival = self._arrivals.pop(handle, None)
         self._on_loan += 1
         self._pages.pop(handle).loan.drop()
+        if handle in self._lost:
+            self._lost.remove(handle)
         if arrival is not None and self._lane.cancel(arrival.job):
             self._end(arrival)
 
@@ -294,11 +304,14 @@ class PoolTier:
             self._end_growth()
         for job in self._lane.take_finished():
             arrival = self._jobs[job.id]
-            if self._arrivals.get(job.handle) is arrival:
+            current = self._arrivals.get(job.handle) is arrival
+            if current:
                 del self._arrivals[job.handle]
             self._end(arrival)
             if job.error is not None:
-                raise job.error
+                log.warning("page %d did not arrive in tier %s: %s", job.handle, self.name, job.error)
+                self._lost += [job.handle] if current else []
+                continue
             self.traffic.write_ms.append(job.milliseconds)
 
     def _end(self, arrival: _Arrival) -> None:
@@ -307,8 +320,8 @@ class PoolTier:
         arrival.slot.drop()
 
     def take_lost(self) -> list[int]:
-        """Memory loses nothing."""
-        return []
+        """Handles of pages that could not be copied."""
+        return list(self._lost)
 
     def take_notices(self) -> list[str]:
         """Plain sentences since the last call."""
