@@ -60,6 +60,11 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     started = time.perf_counter()
     engine = open_engine(options, source.project.settings)
     load_s = time.perf_counter() - started
+    try:
+        job.frames(engine.geometry)  # before the blocks are made that come first
+    except UserError:
+        engine.close()
+        raise
     for notice in unknown_prompts(engine, source.project.timeline):
         console.note(notice)
     with cancel_on_signal() as cancel, closing(source.open(engine, options, cancel)) as session:
