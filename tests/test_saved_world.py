@@ -58,6 +58,7 @@ for folder in sys.argv[1:]:
 """
 
 
+@pytest.mark.timeout(300)
 def test_another_process_goes_on_bit_for_bit_with_pages_and_without(tmp_path) -> None:
     session, folder = saved(tmp_path / "한글 폴더 ñ")
     small = tmp_path / "small"
@@ -68,7 +69,7 @@ def test_another_process_goes_on_bit_for_bit_with_pages_and_without(tmp_path) ->
         [sys.executable, "-c", CONTINUE, str(folder), str(small)],
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([".", *sys.path])},
         cwd=Path(__file__).resolve().parents[1],
