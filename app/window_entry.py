@@ -27,9 +27,10 @@ def run_window(
     after_blocks: int | None = None,
     colours: str | None = None,
     language: str | None = None,
+    size: tuple[int, int] | None = None,
 ) -> int:
     """Opens the window and stays until it is closed; with `screenshot` until its picture is saved.
-    `colours` and `language` go before what the settings remember.
+    `colours`, `language` and `size` go before what the settings remember.
 
     Raises UserError without a display or with Qt's libraries missing, on a bad project, or when no picture
     could be made.
@@ -46,7 +47,7 @@ def run_window(
             f"The window's toolkit, Qt, cannot be loaded ({error}): `worldattention doctor` says what to "
             f"install; {_RENDER}."
         ) from error
-    return int(window.run(project_path, options, screenshot, after_blocks, colours, language))
+    return int(window.run(project_path, options, screenshot, after_blocks, colours, language, size))
 
 
 def check_display() -> None:

@@ -49,6 +49,7 @@ def run(
     after_blocks: int | None,
     colours: str | None = None,
     language: str | None = None,
+    size: tuple[int, int] | None = None,
 ) -> int:
     """See `window_entry.run_window`."""
     qInstallMessageHandler(_qt_says)
@@ -62,6 +63,8 @@ def run(
     kept = remembered(setup.state_file)
     take_on(app, Appearance(colours or kept.theme, language or kept.language))
     window = MainWindow(setup)
+    if size is not None:
+        window.resize(*size)
     shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None
     window.show()
     if saved is not None:

@@ -205,6 +205,8 @@ USAGE = [
     ["render", "x.world", "-o", "null", "--sec", "3"],
     ["x.world", "y.world"],
     ["x.world", "--after-blocks", "0"],
+    ["x.world", "--size", "1920"],
+    ["x.world", "--size", "19x10"],
     ["--attention"],
 ]
 

@@ -33,8 +33,8 @@ def program(*arguments, **environment):
 
 def test_a_screenshot_of_the_real_engine(tmp_path):
     model, picture = save_toy_folder(tmp_path / "toy"), tmp_path / "s.png"
-    done = program(SAMPLE, "--model", model, "--screenshot", picture, "--after-blocks", 3, QT_QPA_PLATFORM=None,
-                   DISPLAY=None, WAYLAND_DISPLAY=None)  # fmt: skip
+    done = program(SAMPLE, "--model", model, "--screenshot", picture, "--after-blocks", 3, "--size", "1280x800",
+                   QT_QPA_PLATFORM=None, DISPLAY=None, WAYLAND_DISPLAY=None)  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == ""
     image = QImage(str(picture))

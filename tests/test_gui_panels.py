@@ -263,3 +263,45 @@ def test_quotas_are_lines_once_they_are_near(qtbot, records):
     limits = np.cumsum([tier.quota_bytes / 1e6 for tier in records[-1].tiers])
     assert lines == pytest.approx([limit for limit in limits if limit in lines or limit < 2 * lines[0]])
     assert lines[0] == pytest.approx(limits[0])
+
+
+@pytest.mark.parametrize("height", [250, 300, 420, 800])
+def test_the_memory_panels_labels_never_touch(qtbot, records, height):
+    panel = MemoryPanel()
+    qtbot.addWidget(panel)
+    panel.resize(400, height)
+    panel.show()
+    tiers = tuple(replace(tier, used_bytes=130_000_000, quota_bytes=268_000_000) for tier in records[0].tiers)
+    panel.show_blocks([replace(records[0], tiers=tiers)])
+    qtbot.wait(1)
+    ticks = panel.plot.getAxis("left")._tickLevels[0]
+    view = panel.plot.view
+    apart = np.diff([at for at, _ in ticks]) * view.height() / view.viewRect().height()
+    assert len(ticks) >= 2
+    assert apart.min() >= 12
+
+
+def test_the_numbers_share_a_line_with_the_key(qtbot, qapp, records):
+    theme.apply_theme(qapp, "dark")
+    panel = SparsityPanel()
+    qtbot.addWidget(panel)
+    panel.resize(400, 140)
+    panel.show()
+    panel.show_blocks([records[0]])
+    qtbot.wait(1)
+    key, numbers = panel.scale, panel._readout
+    assert key.geometry().top() <= numbers.geometry().center().y() <= key.geometry().bottom()
+    assert key.geometry().right() < numbers.geometry().left()
+    for mode in (False, True):
+        panel.history.setChecked(mode)
+        words = panel.plot.describe(3, 0)
+        assert numbers.fontMetrics().horizontalAdvance(words) <= numbers.width()
+
+
+def test_the_blocks_axis_always_names_its_unit(qtbot, records):
+    panel = PagesPanel()
+    qtbot.addWidget(panel)
+    for count in (1, 20, len(records)):
+        panel.show_blocks(records[:count])
+        ticks = panel.plot.getAxis("bottom")._tickLevels[0]
+        assert ticks[1][1].startswith("block ")

@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from tests.timeline_hands import THREE, at, drag, move, open_dock, open_view, release
+from worldattention.app.timeline.layout import tick_step
 from worldattention.app.timeline.marks import Marker
 from worldattention.core.timeline import Event, make_timeline
 
@@ -228,3 +229,17 @@ def test_a_guide_shows_what_an_edge_sticks_to(view):
     column = range(row - 10, row + 10)
     assert any(guided.pixel(x, y) != free.pixel(x, y) for y in column)
     release(view, at(view, 20.93))
+
+
+def test_the_playheads_time_covers_the_rulers_whole(view):
+    view.model.set_playhead(0.0)
+    step = tick_step(view.layout_now.scale)
+    x = view.layout_now.x(2 * step) + 4  # where a time of the ruler begins
+    for shift in (-20, 0, 20):
+        view.model.set_playhead(view.layout_now.seconds(x + shift))
+        picture = view.grab().toImage()
+        left, right = (round(view.layout_now.x(view.model.playhead)) + side for side in (-24, 24))
+        ink = [
+            picture.pixelColor(column, 8) for column in (*range(left - 24, left), *range(right, right + 24))
+        ]
+        assert len({colour.name() for colour in ink}) <= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--after-blocks", type=positive, default=8, metavar="N", help="blocks before the screenshot"
     )
+    parser.add_argument("--size", type=window_size, metavar="WxH", help="size of the window, as 1920x1080")
     parser.add_argument("--theme", choices=("system", "dark", "light"), help="colours of the window")
     parser.add_argument("--language", choices=("system", "en", "ko"), help="language of the window")
 
@@ -58,7 +60,17 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
         arguments.after_blocks,
         arguments.theme,
         arguments.language,
+        arguments.size,
     )
+
+
+def window_size(text: str) -> tuple[int, int]:
+    """`1920x1080` as width and height. Raises ArgumentTypeError."""
+    parts = re.fullmatch(r"(\d{1,5})[xX×](\d{1,5})", text.strip(), re.ASCII)
+    width, height = (int(part) for part in parts.groups()) if parts else (0, 0)
+    if not (640 <= width <= 16_384 and 480 <= height <= 16_384):
+        raise argparse.ArgumentTypeError(f"'{text}' is no size of a window: give one as 1920x1080")
+    return width, height
 
 
 def choose_platform(offscreen_will_do: bool) -> None:

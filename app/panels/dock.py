@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
@@ -24,6 +24,8 @@ from worldattention.app.texts import plain_label, tip, translate
 from worldattention.core.telemetry import BlockTelemetry
 
 TITLE_HEIGHT = 30
+BARE_HEIGHT = 24
+"""Of a title bar that has neither title nor tools, only numbers."""
 
 
 class PanelDock(QDockWidget):
@@ -38,8 +40,9 @@ class PanelDock(QDockWidget):
         self._readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._readout.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
 
-    def fill(self, body: QWidget, tools: Sequence[QWidget] = ()) -> None:
-        """Puts the body in, and `tools` at the right of the title bar."""
+    def fill(self, body: QWidget, tools: Sequence[QWidget] = (), key: QWidget | None = None) -> None:
+        """Puts the body in, and `tools` at the right of the title bar; the numbers share the line of a `key`."""
+        self._bare = not tools
         self.setTitleBarWidget(self._title_bar(self.windowTitle(), tools))
         frame = QWidget()
         frame.setObjectName("dockBody")
@@ -48,16 +51,27 @@ class PanelDock(QDockWidget):
         layout.setContentsMargins(12, 0, 12, 8)
         layout.setSpacing(2)
         layout.addWidget(body, 1)
+        self._lines: QBoxLayout = layout  # where the numbers go beside a title
+        if key is not None:
+            self._lines = QHBoxLayout()
+            self._lines.setSpacing(theme.SPACE)
+            self._lines.addWidget(key, 4)
+            layout.addLayout(self._lines)
         self.setWidget(frame)
         self.set_tabbed(False)
 
     def set_tabbed(self, tabbed: bool) -> None:
         """A tab says the title already, so the numbers take its place."""
-        bar, frame = self.titleBarWidget(), self.widget()
-        layout = (bar if tabbed else frame).layout()
+        bar = self.titleBarWidget()
+        layout = bar.layout() if tabbed else self._lines
         assert isinstance(layout, QBoxLayout)
         self._title.setVisible(not tabbed)
-        layout.insertWidget(0, self._readout, 100 if tabbed else 0)  # more than the stretch beside it
+        bar.setFixedHeight(BARE_HEIGHT if tabbed and self._bare else TITLE_HEIGHT)
+        beside_key = layout is self._lines and isinstance(layout, QHBoxLayout)
+        side = Qt.AlignmentFlag.AlignRight if beside_key else Qt.AlignmentFlag.AlignLeft
+        self._readout.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+        stretch = 100 if tabbed else 10 if beside_key else 0  # more than the stretch beside it
+        layout.insertWidget(int(beside_key), self._readout, stretch)
         self._readout.setVisible(tabbed or bool(self._readout.text()))
 
     def set_readout(self, text: str) -> None:
@@ -72,7 +86,7 @@ class PanelDock(QDockWidget):
         return self._readout.text()
 
     def _title_bar(self, title: str, tools: Sequence[QWidget]) -> QWidget:
-        bar = QWidget()
+        bar = _TitleBar()
         bar.setObjectName("dockTitle")
         bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         layout = QHBoxLayout(bar)
@@ -84,9 +98,15 @@ class PanelDock(QDockWidget):
         layout.addStretch(1)
         for tool in tools:
             layout.addWidget(tool)
-        layout.addStrut(TITLE_HEIGHT - 6)  # the dock asks for the hint, not for the fixed height
         bar.setFixedHeight(TITLE_HEIGHT)
         return bar
+
+
+class _TitleBar(QWidget):
+    """As high as it was fixed to; a dock asks for the hint, not for the fixed height."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.minimumHeight())
 
 
 def take_in(blocks: deque[BlockTelemetry], telemetry: Iterable[BlockTelemetry]) -> None:

@@ -249,7 +249,7 @@ class Scale(QWidget):
             left = self._write(painter, left + 10, words, theme.MUTED) + 6
 
     def _paint_ramp(self, painter: QPainter) -> float:
-        ramp = QRectF(self._write(painter, 0.0, self._low, theme.MUTED), 5, 64, 7)
+        ramp = QRectF(self._write(painter, 0.0, self._low, theme.MUTED), 5, 44, 7)
         gradient = QLinearGradient(ramp.topLeft(), ramp.topRight())
         for index, colour in enumerate(theme.viridis()[::15]):
             gradient.setColorAt(index * 15 / 255, QColor(*(int(part) for part in colour)))

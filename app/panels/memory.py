@@ -19,8 +19,9 @@ from worldattention.app.texts import tip, translate
 from worldattention.core.telemetry import BlockTelemetry, TierUsage
 from worldattention.core.units import format_bytes
 
-ROW_HEIGHT = 26
-TOP_ROW_HEIGHT = 20
+ROW_HEIGHT = 22
+TOP_ROW_HEIGHT = 18
+LABEL_HEIGHT = 14
 MAX_BLOCKS = 1200
 TRAFFIC_SECONDS = 5.0
 
@@ -112,7 +113,7 @@ class TierBars(QWidget):
             painter.end()
 
     def _top_row(self, painter: QPainter) -> None:
-        line = QRectF(0, 1, self.width(), 16)
+        line = QRectF(0, 0, self.width(), 16)
         painter.setFont(theme.font(11, QFont.Weight.DemiBold))
         painter.setPen(QColor(theme.MUTED))
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self.tr("L0 shared"))
@@ -121,7 +122,7 @@ class TierBars(QWidget):
 
     def _row(self, painter: QPainter, rect: QRectF, tier: TierUsage) -> None:
         colour = QColor(theme.tier_colour(tier.name) if tier.active else theme.FAINT)
-        line = QRectF(rect.left(), rect.top() + 2, rect.width(), 16)
+        line = QRectF(rect.left(), rect.top(), rect.width(), 16)
         painter.setFont(theme.font(11, QFont.Weight.DemiBold))
         painter.setPen(colour)
         painter.drawText(
@@ -135,7 +136,7 @@ class TierBars(QWidget):
         painter.setPen(QColor(theme.MUTED))
         flow = f"↑ {format_bytes(round(read))}/s  ↓ {format_bytes(round(written))}/s"
         painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, flow)
-        bar = QRectF(rect.left(), rect.top() + 19, rect.width(), 4)
+        bar = QRectF(rect.left(), rect.top() + 17, rect.width(), 4)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.WINDOW))
         painter.drawRoundedRect(bar, 2, 2)
@@ -167,6 +168,8 @@ class MemoryPanel(PanelDock):
             line.hide()
             self.plot.addItem(line)
         theme.dress(self.plot, self._colour_curves)
+        self._top = 1.0  # MB
+        self.plot.view.sigResized.connect(lambda _view: self._label_bytes())
         body = QWidget()
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -222,7 +225,8 @@ class MemoryPanel(PanelDock):
         self.plot.setRange(QRectF(blocks[0], 0, max(24.0, float(blocks[-1] - blocks[0])), top), padding=0)
         last = int(blocks[0] + max(24.0, blocks[-1] - blocks[0]))
         self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), self.tr("block"), named=1)
-        self.plot.set_ticks("left", steps(0, int(0.94 * top), 3), "MB", first="{at:g} {unit}")
+        self._top = top
+        self._label_bytes()
         hits = sum(tier.hits for tier in record.tiers)
         misses = sum(tier.misses for tier in record.tiers)
         total = sum(tier.used_bytes for tier in record.tiers)
@@ -233,6 +237,13 @@ class MemoryPanel(PanelDock):
             text += self.tr(" · {} dropped").format(drops)
         text += self.tr(" · {} written to disk this session").format(format_bytes(written))
         self.set_readout(text)
+
+    def _label_bytes(self) -> None:
+        """As many labels as there is room for, one above the other."""
+        last = 0.94 * self._top
+        gaps = int(self.plot.view.height() * 0.94 / LABEL_HEIGHT)
+        labels = steps(0, int(last), min(max(gaps + 1, 2), 6))
+        self.plot.set_ticks("left", labels, "MB", first="{at:g} {unit}")
 
     def _draw_quotas(self, tiers: tuple[TierUsage, ...], top: float) -> float:
         """Dashed lines at what the tiers may hold together, as far as they are near; returns the plot's top."""

@@ -116,7 +116,10 @@ class PagesPanel(PanelDock):
         self._draw_runs(left)
         self.plot.setRange(QRectF(left - strip * 1.25, -0.5, shown + strip * 1.25, max(pages, 4)), padding=0)
         self.plot.set_ticks(
-            "bottom", steps(history.first_block, history.first_block + shown - 1, 8), self.tr("block")
+            "bottom",
+            steps(history.first_block, history.first_block + shown - 1, 8),
+            self.tr("block"),
+            named=1,  # the strip may leave no room for a name at the edge
         )
         self.plot.set_ticks("left", steps(0, max(int(0.97 * pages), 4) - 1, 5), self.tr("page"))
         self._hovered(self.plot.reading)

@@ -13,7 +13,7 @@ from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.panels.stages import StagesPanel
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
-HEIGHTS = (144, 176, 222)
+HEIGHTS = (138, 176, 228)
 
 
 class Panels(QObject):

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 from PySide6.QtCore import QRectF
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from worldattention.app.panels.dock import PanelDock, Segments, flat_button, take_in
 from worldattention.app.panels.heat import HeatPlot, Scale
@@ -36,13 +36,7 @@ class SparsityPanel(PanelDock):
             self.tr("How selectively each head reads the past is shown from the first block on.")
         )
         self.scale = Scale()
-        body = QWidget()
-        column = QVBoxLayout(body)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.plot, 1)
-        column.addWidget(self.scale)
-        self.fill(body, (self.history, self._choice))
+        self.fill(self.plot, (self.history, self._choice), self.scale)
         self.setToolTip(self.tr("How unevenly each head attends: a high Gini keeps few blocks of the past."))
         self._blocks: deque[BlockTelemetry] = deque(maxlen=HISTORY_BLOCKS)
         self.plot.describe = self._describe

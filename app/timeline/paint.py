@@ -94,6 +94,19 @@ def _ruler(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     _blocks(painter, model, layout)
 
 
+def _second_labels(layout: Layout, left: float, right: float) -> list[QRectF]:
+    """Where the ruler's times stand that reach into `left`..`right`."""
+    step = tick_step(layout.scale)
+    metrics = QFontMetricsF(theme.font(11))
+    boxes = []
+    for index in range(int(layout.seconds(left) / step) - 1, int(layout.seconds(right) / step) + 1):
+        width = metrics.horizontalAdvance(clock(max(index, 0) * step, tenths=step < 1))
+        box = QRectF(layout.x(index * step) + 4, 0, width + 1, SECONDS_HEIGHT - 7)
+        if box.right() > left and box.left() < right:
+            boxes.append(box)
+    return boxes
+
+
 def _blocks(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     """The lower row of the ruler counts blocks: there is where prompts and modes can change."""
     geometry = model.geometry
@@ -256,6 +269,8 @@ def playhead(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     width = QFontMetricsF(face).horizontalAdvance(label) + 12
     left = min(max(x - width / 2, 1.0), layout.width - width - 1)
     painter.setPen(Qt.PenStyle.NoPen)
+    for covered in _second_labels(layout, left, left + width):
+        painter.fillRect(covered, QColor(theme.PANEL))
     painter.setBrush(accent)
     painter.drawRoundedRect(QRectF(left, 1, width, 16), 4, 4)
     painter.drawPolygon(QPolygonF([QPointF(x - 4, 16.5), QPointF(x + 4, 16.5), QPointF(x, 21)]))
