@@ -278,7 +278,7 @@ def test_the_memory_panels_labels_never_touch(qtbot, records, height):
     view = panel.plot.view
     apart = np.diff([at for at, _ in ticks]) * view.height() / view.viewRect().height()
     assert len(ticks) >= 2
-    assert apart.min() >= 12
+    assert apart.min() >= 14
 
 
 def test_the_numbers_share_a_line_with_the_key(qtbot, qapp, records):

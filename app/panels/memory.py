@@ -240,9 +240,10 @@ class MemoryPanel(PanelDock):
 
     def _label_bytes(self) -> None:
         """As many labels as there is room for, one above the other."""
-        last = 0.94 * self._top
-        gaps = int(self.plot.view.height() * 0.94 / LABEL_HEIGHT)
-        labels = steps(0, int(last), min(max(gaps + 1, 2), 6))
+        labels = steps(0, int(0.94 * self._top), 6)
+        height = self.plot.view.height()
+        while len(labels) > 2 and labels[1] / self._top * height < LABEL_HEIGHT:
+            labels = labels[::2]
         self.plot.set_ticks("left", labels, "MB", first="{at:g} {unit}")
 
     def _draw_quotas(self, tiers: tuple[TierUsage, ...], top: float) -> float:
