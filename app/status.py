@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QWidget
 
@@ -31,9 +33,12 @@ class StatusBar(QStatusBar):
         self.device.setText(self.tr("loading …"))
 
     def show_device(self, device: str, backend: str) -> None:
-        """Where the world is made."""
+        """Where the world is made, and why there if it is no GPU."""
         name = "CPU" if device == "cpu" else device
         self.device.setText(f"{name} · {backend}")
+        why = self._why_cpu() if device == "cpu" else ""
+        self.device.setToolTip(tip(why))
+        self.device.setAccessibleDescription(why)
 
     def show_block(self, telemetry: BlockTelemetry) -> None:
         """The newest block, and what each tier holds."""
@@ -55,6 +60,14 @@ class StatusBar(QStatusBar):
         theme.set_tone(self.notice, {WARNING: "warning", ERROR: "danger"}.get(notice.level, "muted"))
         self.notice.setText(notice.text)
         self.notice.setToolTip(tip(notice.text))
+
+    def _why_cpu(self) -> str:
+        torch = sys.modules.get("torch")  # the engine has loaded it by now
+        if torch is None or torch.cuda.is_available():
+            return ""
+        if torch.version.cuda is None:
+            return self.tr("The world is made on the CPU: this PyTorch was built without CUDA.")
+        return self.tr("The world is made on the CPU: no CUDA device answers.")
 
     def _field(self, name: str) -> QLabel:
         label = plain_label()

@@ -42,6 +42,7 @@ _connect = socket.socket.connect
 
 
 def _connect_locally(self: socket.socket, address: Any) -> None:
+    """CASES 29: every test runs with the network blocked, so none of the program can need it."""
     if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
         "127.0.0.1",
         "::1",

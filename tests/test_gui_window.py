@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
@@ -22,6 +23,7 @@ from tests.test_recorder import decode
 from worldattention.app import playback, project_files, theme
 from worldattention.app.export import ExportJob
 from worldattention.app.main_window import MainWindow, Setup
+from worldattention.app.status import StatusBar
 from worldattention.core import recorder
 from worldattention.core.errors import UserError
 from worldattention.core.project import Project, load_project, save_project
@@ -519,3 +521,18 @@ def test_a_full_disk_ends_the_recording_not_the_world(window, qtbot, tmp_path, m
     assert len(decode(tmp_path / "live.mp4", 128, 256)) == 24
     assert "kept as 'live.mp4'" in next(text for text in texts(one) if "disk is full" in text)
     blocks(qtbot, one, one.world.blocks + 1)
+
+
+@pytest.mark.parametrize(
+    ("built", "words"), [(None, "built without CUDA"), ("13.0", "no CUDA device answers")]
+)
+def test_case_30_the_status_bar_says_why_the_world_is_made_on_the_cpu(qtbot, monkeypatch, built, words):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.version, "cuda", built)
+    bar = StatusBar()
+    qtbot.addWidget(bar)
+    bar.show_device("cpu", "torch bfloat16")
+    assert words in bar.device.toolTip()
+    assert words in bar.device.accessibleDescription()
+    bar.show_device("NVIDIA H200", "triton")
+    assert bar.device.toolTip() == bar.device.accessibleDescription() == ""

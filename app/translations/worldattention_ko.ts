@@ -2158,6 +2158,14 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <source>Enter to picture {:.1f} s</source>
         <translation>Enter에서 화면까지 {:.1f}초</translation>
     </message>
+    <message>
+        <source>The world is made on the CPU: this PyTorch was built without CUDA.</source>
+        <translation>월드를 CPU에서 만듭니다: 이 PyTorch는 CUDA 없이 빌드되었습니다.</translation>
+    </message>
+    <message>
+        <source>The world is made on the CPU: no CUDA device answers.</source>
+        <translation>월드를 CPU에서 만듭니다: 응답하는 CUDA 장치가 없습니다.</translation>
+    </message>
 </context>
 <context>
     <name>Telemetry</name>
