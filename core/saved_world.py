@@ -63,7 +63,7 @@ def save_world(
         raise UserError("There is nothing to save yet: let the world make a block first.")
     check_place(folder)
     told = progress or _silent
-    temporary = folder.parent / f".worldattention-{token_hex(6)}.part"
+    temporary = _beside(folder)
     try:
         temporary.mkdir(mode=0o700)
         writer = WorldWriter(temporary)
@@ -99,7 +99,7 @@ def save_world(
         writer.write(MANIFEST, json.dumps(document, ensure_ascii=False, indent=1).encode())
         _put_in_place(temporary, folder)
     except OSError as error:
-        raise UserError(f"The world could not be saved to '{folder}': {reason(error)}.") from error
+        raise _unsaved(folder, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -175,17 +175,30 @@ class _Pages:
 
 
 def check_place(folder: Path) -> None:
-    """Raises UserError where something lies that is no saved world."""
+    """Raises UserError where something lies that is no saved world, or nothing can be written."""
     if not folder.parent.is_dir():
         raise UserError(
             f"There is no folder '{folder.parent}' for the world: make it first, or name another."
         )
-    if not os.path.lexists(folder):
-        return
-    if folder.is_symlink() or not folder.is_dir():
-        raise UserError(f"'{folder}' is no folder: name another place for the world.")
-    if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
+    if os.path.lexists(folder):
+        if folder.is_symlink() or not folder.is_dir():
+            raise UserError(f"'{folder}' is no folder: name another place for the world.")
+        if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+            raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
+    probe = _beside(folder)
+    try:
+        probe.mkdir(mode=0o700)
+        probe.rmdir()
+    except OSError as error:
+        raise _unsaved(folder, error) from error
+
+
+def _beside(folder: Path) -> Path:
+    return folder.parent / f".worldattention-{token_hex(6)}.part"
+
+
+def _unsaved(folder: Path, error: OSError) -> UserError:
+    return UserError(f"The world could not be saved to '{folder}': {reason(error)}.")
 
 
 def _put_in_place(temporary: Path, folder: Path) -> None:

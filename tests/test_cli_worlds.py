@@ -102,3 +102,11 @@ def test_the_place_is_checked_before_anything_is_made(project, tmp_path, capsys)
     (tmp_path / "photos" / "cat.png").write_bytes(b"x")
     assert cli.main(["render", str(project), "-o", "null", "--save-world", str(tmp_path / "photos")]) == 1
     assert "holds other things" in capsys.readouterr().err
+
+
+def test_a_place_that_takes_nothing_is_told_before_anything_is_made(project, capsys) -> None:
+    place = "/proc/world"  # no one may make a folder there, root neither
+    assert cli.main(["render", str(project), "-o", "null", "--save-world", place]) == 1
+    told = capsys.readouterr().err
+    assert "could not be saved" in told
+    assert "Render:" not in told
