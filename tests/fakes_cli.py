@@ -65,6 +65,9 @@ class FakeEngine:
         self.block += 1
         return BlockResult(frames, self._record(block, first, count, prompt))
 
+    def make_room(self) -> None:
+        """It holds nothing that it could give back."""
+
     def preview(self, prompt: str) -> RecallPreview:
         return RecallPreview(prompt)
 
