@@ -366,7 +366,7 @@ def test_the_last_holder_gives_a_loan_back():
     assert given == [1]
 
 
-def test_case_10_a_full_ram_tier_spills_and_every_tier_counts(tmp_path):
+def test_cases_8_and_10_a_full_ram_tier_spills_and_every_tier_counts(tmp_path):
     """Nothing crashes when DRAM is full, and a tier that is never used would show in its figures."""
     bank = make_bank(tmp_path, device=1, dram=2, disk=20)
     frames = fill(bank, 8)
