@@ -28,9 +28,10 @@ def packages_in(folder: str) -> list[str]:
 
 
 def version() -> str:
-    text = Path("packaging/root/__init__.py").read_text(encoding="utf-8")
+    path = Path("packaging", "root", "__init__.py")
+    text = path.read_text(encoding="utf-8")
     found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
-    assert found, "packaging/root/__init__.py names no version"
+    assert found, f"{path} names no version"
     return found.group(1)
 
 

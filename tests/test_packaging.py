@@ -106,7 +106,7 @@ def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
         metadata = archive.read(name).decode()
         [name] = [n for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt")]
         scripts = archive.read(name).decode()
-    version = re.search(r'__version__ = "(.+)"', (ROOT / "packaging/root/__init__.py").read_text())
+    version = re.search(r'__version__ = "(.+)"', (ROOT / "packaging" / "root" / "__init__.py").read_text())
     assert version
     assert f"\nVersion: {version.group(1)}\n" in metadata
     assert "\nLicense-Expression: Apache-2.0\n" in metadata
