@@ -18,7 +18,13 @@ from typing import Any
 
 from worldattention import __version__
 from worldattention.app.commandline import console
-from worldattention.app.commandline.options import Parser, common_options, set_up_logging, take_common
+from worldattention.app.commandline.options import (
+    Parser,
+    WrongUsage,
+    common_options,
+    set_up_logging,
+    take_common,
+)
 from worldattention.core.errors import Cancelled, UserError
 
 COMMANDS = ("render", "doctor", "eval", "bench", "soak", "convert", "calibrate", "train")
@@ -45,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Cancelled, KeyboardInterrupt) as stop:
         return _failed(str(stop) or "Stopped, as you asked; nothing half-made was left.", debug)
     except UserError as error:
-        return _failed(str(error), debug)
+        return _failed(str(error), debug, 2 if isinstance(error, WrongUsage) else 1)
     except Exception as error:
         logging.getLogger(__name__).debug("unexpected failure", exc_info=True)
         return _failed(_explain(error), debug)
@@ -92,11 +98,11 @@ def _window_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _failed(sentence: str, debug: bool) -> int:
+def _failed(sentence: str, debug: bool, status: int = 1) -> int:
     if debug:
         console.note(traceback.format_exc().rstrip())
     console.note(f"{PROGRAM}: {_plain(sentence)}")
-    return 1
+    return status
 
 
 def _plain(sentence: str) -> str:

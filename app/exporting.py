@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog
 
+from worldattention.app import file_dialogs
 from worldattention.app.export import ExportJob
 from worldattention.app.export_dialog import ExportDialog, Extent, ProgressDialog
 from worldattention.app.messages import ExportDone
@@ -55,13 +55,9 @@ class ExportFlow(QObject):
             ".gif": self.tr("Animation (*.gif)"),
             "": self.tr("A new folder for the pictures (*)"),
         }
-        chosen, _ = QFileDialog.getSaveFileName(window, self.tr("Export"), start, kinds[form.suffix])
-        if not chosen:
-            return
-        path = Path(chosen)
-        if form.suffix and path.suffix.lower() != form.suffix:
-            path = path.with_name(path.name + form.suffix)
-        self.begin(form.job(path, window.files.name, window.files.as_text()))
+        path = file_dialogs.save_file(window, self.tr("Export"), start, kinds[form.suffix])
+        if path is not None:
+            self.begin(form.job(path, window.files.name, window.files.as_text()))
 
     def begin(self, job: ExportJob) -> None:
         """Does a job."""

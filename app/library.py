@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, QObject
-from PySide6.QtWidgets import QFileDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
-from worldattention.app import dialogs
+from worldattention.app import dialogs, file_dialogs
 from worldattention.app.autosave import Autosave, Recovered, find_lost
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.panels_file import save_panels
@@ -156,25 +156,15 @@ class Library(QObject):
         window = self._window
         start = str((window.files.path or Path(window.files.name)).with_suffix(".jsonl"))
         kinds = self.tr("JSON lines (*.jsonl);;Table (*.csv)")
-        chosen, kind = QFileDialog.getSaveFileName(window, self.tr("Save telemetry"), start, kinds)
-        if not chosen:
-            return
-        path = Path(chosen)
-        if not path.suffix:
-            path = path.with_suffix(".csv" if "csv" in kind else ".jsonl")
-        self._tell(lambda: save_telemetry(path, window.world.log.records()))
+        if (path := file_dialogs.save_file(window, self.tr("Save telemetry"), start, kinds)) is not None:
+            self._tell(lambda: save_telemetry(path, window.world.log.records()))
 
     def _save_panels(self) -> None:
         window = self._window
         start = str((window.files.path or Path(window.files.name)).with_suffix("")) + self.tr(" panels.png")
-        chosen, _ = QFileDialog.getSaveFileName(
-            window, self.tr("Save panels"), start, self.tr("Picture (*.png)")
-        )
-        if chosen:
-            path = Path(chosen)
-            self._tell(
-                lambda: save_panels(path if path.suffix else path.with_suffix(".png"), window.panels.all)
-            )
+        kinds = self.tr("Picture (*.png)")
+        if (path := file_dialogs.save_file(window, self.tr("Save panels"), start, kinds)) is not None:
+            self._tell(lambda: save_panels(path, window.panels.all))
 
     def _tell(self, act: Callable[[], str]) -> None:
         try:

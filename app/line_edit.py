@@ -15,11 +15,17 @@ COMMANDS = (
 )
 
 
+UNLIMITED = 2**31 - 1
+"""Qt would cut a text that is pasted at 32,767 characters, and nobody would be told how long it was."""
+
+
 class LineEdit(QLineEdit):
     """Knows whether a syllable is still being composed (Korean, Japanese, Chinese)."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(text, parent)
+        super().__init__(parent)
+        self.setMaxLength(UNLIMITED)
+        self.setText(text)
         self._preedit = ""
 
     @property

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, Qt, QTimer
 from PySide6.QtGui import QImageWriter, QKeySequence, QShortcut
-from PySide6.QtWidgets import QDockWidget, QFileDialog
+from PySide6.QtWidgets import QDockWidget
 
-from worldattention.app import window_state
+from worldattention.app import file_dialogs, window_state
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.timeline.layout import clock
 from worldattention.core.errors import UserError
@@ -145,9 +145,8 @@ class Picture(QObject):
         moment = clock(window.world.playback.position / FPS, True).replace(":", "m").replace(".", "s")
         start = str(folder / f"{window.files.name} {moment}.png")
         title, kinds = self.tr("Save the picture"), self.tr("Picture (*.png)")
-        chosen, _ = QFileDialog.getSaveFileName(window, title, start, kinds)
-        if chosen:
-            self.snapshot(Path(chosen))
+        if (path := file_dialogs.save_file(window, title, start, kinds)) is not None:
+            self.snapshot(path)
         if live:
             playback.back_to_live()
 

@@ -8,8 +8,9 @@ from importlib import resources
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
+from worldattention.app import file_dialogs
 from worldattention.app.dialogs import ask_save
 from worldattention.app.timeline.marks import Marker, markers_from_json, markers_to_json
 from worldattention.core.errors import UserError
@@ -117,11 +118,9 @@ class ProjectFiles(QObject):
         if not self.confirm():
             return
         folder = str(self.path.parent) if self.path is not None else ""
-        chosen, _ = QFileDialog.getOpenFileName(
-            self._window, self.tr("Open a world"), folder, self.tr("Worlds (*.world)")
-        )
-        if chosen:
-            self.open(Path(chosen))
+        kinds = self.tr("Worlds (*.world)")
+        if (path := file_dialogs.open_file(self._window, self.tr("Open a world"), folder, kinds)) is not None:
+            self.open(path)
 
     def open(self, path: Path) -> bool:
         """The project at `path`; the open one stays when that fails."""
@@ -149,13 +148,9 @@ class ProjectFiles(QObject):
     def save_as(self) -> bool:
         """Writes the project to a file chosen in a dialog."""
         start = str(self.path or Path(f"{self.name}{SUFFIX}"))
-        chosen, _ = QFileDialog.getSaveFileName(
-            self._window, self.tr("Save the world"), start, self.tr("Worlds (*.world)")
-        )
-        if not chosen:
-            return False
-        path = Path(chosen)
-        return self.save_to(path if path.suffix else path.with_suffix(SUFFIX))
+        kinds = self.tr("Worlds (*.world)")
+        path = file_dialogs.save_file(self._window, self.tr("Save the world"), start, kinds)
+        return path is not None and self.save_to(path)
 
     def save_to(self, path: Path) -> bool:
         """Writes the project to `path`."""

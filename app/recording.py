@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog
 
+from worldattention.app import file_dialogs
 from worldattention.app.messages import Recorded
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.core.geometry import FPS
@@ -58,12 +58,10 @@ class RecordingFlow(QObject):
             self._window.world.record(None)
             return
         start = str(self._window.files.path or self._window.files.name).removesuffix(".world") + " live.mp4"
-        chosen, _ = QFileDialog.getSaveFileName(
-            self._window, self.tr("Record to"), start, self.tr("MP4 video (*.mp4)")
-        )
-        if chosen:
-            path = Path(chosen)
-            self.begin(path if path.suffix else path.with_suffix(".mp4"))
+        kinds = self.tr("MP4 video (*.mp4)")
+        path = file_dialogs.save_file(self._window, self.tr("Record to"), start, kinds)
+        if path is not None:
+            self.begin(path)
         else:
             self._show(False)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtWidgets import QFileDialog
 
+from worldattention.app import file_dialogs
 from worldattention.app.messages import EngineLike, OpenEngine, OpenSession, Progress, SessionLike
 from worldattention.app.notifications import ERROR
 from worldattention.core.config import EngineConfig
@@ -94,9 +94,9 @@ class ReplayFlow(QObject):
         window = self._window
         folder = str(window.files.path.parent) if window.files.path is not None else ""
         kinds = self.tr("Recorded sessions (*.mp4 *.jsonl)")
-        chosen, _ = QFileDialog.getOpenFileName(window, self.tr("Open a recorded session"), folder, kinds)
-        if chosen:
-            self.open(Path(chosen))
+        title = self.tr("Open a recorded session")
+        if (path := file_dialogs.open_file(window, title, folder, kinds)) is not None:
+            self.open(path)
 
     def open(self, path: Path) -> bool:
         """Opens the recording at `path` (its video or its telemetry), after asking about unsaved changes."""

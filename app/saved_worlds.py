@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 
+from worldattention.app import file_dialogs
 from worldattention.app.messages import Ready
 from worldattention.app.notifications import ERROR, INFO
 from worldattention.app.replay import Source
@@ -29,9 +30,9 @@ class SavedWorlds(QObject):
 
     def open_asking(self) -> None:
         """A saved world's folder chosen in a dialog."""
-        chosen = QFileDialog.getExistingDirectory(self._window, self.tr("Open a saved world's folder"))
-        if chosen:
-            self.open(Path(chosen))
+        folder = file_dialogs.open_folder(self._window, self.tr("Open a saved world's folder"))
+        if folder is not None:
+            self.open(folder)
 
     def open(self, folder: Path) -> bool:
         """Goes on from a saved world, after asking about unsaved changes; the present one stays when that fails."""
@@ -63,8 +64,8 @@ class SavedWorlds(QObject):
         window = self._window
         near = window.files.path.parent if window.files.path is not None else Path.home()
         start = str(near / self.tr("{} saved").format(window.files.name))
-        chosen, _ = QFileDialog.getSaveFileName(window, self.tr("Save the world as a folder"), start)
-        if not chosen:
+        folder = file_dialogs.save_file(window, self.tr("Save the world as a folder"), start)
+        if folder is None:
             return
         kinds = QMessageBox.StandardButton
         answer = QMessageBox.question(
@@ -78,7 +79,7 @@ class SavedWorlds(QObject):
             kinds.No,
         )
         if answer != kinds.Cancel:
-            self.save(Path(chosen), answer == kinds.Yes)
+            self.save(folder, answer == kinds.Yes)
 
     def save(self, folder: Path, pages: bool) -> None:
         """Saves the world as it is at the next block's start."""

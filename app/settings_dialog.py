@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldattention.app import file_dialogs
 from worldattention.app.appearance import LANGUAGE_NAMES, LANGUAGES, Appearance
 from worldattention.app.preferences import DEVICES, Preferences, check_cache_folder, check_quota
 from worldattention.app.sentences import spoken
@@ -165,8 +165,9 @@ class SettingsDialog(QDialog):
 
         def browse() -> None:
             start = edit.text() if Path(edit.text()).is_dir() else ""
-            if chosen := QFileDialog.getExistingDirectory(self, self.tr("Choose a folder"), start):
-                edit.setText(chosen)
+            folder = file_dialogs.open_folder(self, self.tr("Choose a folder"), start)
+            if folder is not None:
+                edit.setText(str(folder))
 
         button.clicked.connect(browse)
         return button

@@ -82,16 +82,16 @@ def test_a_branch_and_a_block_are_rendered(project, tmp_path, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "reason"),
+    ("arguments", "status", "reason"),
     [
-        (["--branch", "Nobody"], "no branch 'Nobody'"),
-        (["--from-block", "99"], "ends before block 99"),
-        (["--world", "x"], "either a project or"),
-        (["--save-pages"], "--save-world"),
+        (["--branch", "Nobody"], 1, "no branch 'Nobody'"),
+        (["--from-block", "99"], 1, "ends before block 99"),
+        (["--world", "x"], 2, "either a project or"),
+        (["--save-pages"], 2, "--save-world"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_sentence(project, capsys, arguments, reason) -> None:
-    assert cli.main(["render", str(project), "-o", "null", *arguments]) == 1
+def test_what_cannot_be_is_told_in_one_sentence(project, capsys, arguments, status, reason) -> None:
+    assert cli.main(["render", str(project), "-o", "null", *arguments]) == status
     told = capsys.readouterr().err
     assert reason in told
     assert "Traceback" not in told

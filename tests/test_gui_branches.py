@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton, QToolButton
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.toy import toy_model
+from worldattention.app import file_dialogs, playback, saved_worlds, theme
 from worldattention.app import messages as m
-from worldattention.app import playback, saved_worlds, theme
 from worldattention.app.branches_dock import FROM, NAME
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.reel import Reel
@@ -198,7 +198,7 @@ def test_the_settings_of_then_come_back_and_the_bar_shows_them(window, qtbot):
 
 def test_a_world_is_saved_as_a_folder_from_the_menu(window, qtbot, tmp_path, monkeypatch):
     folder = tmp_path / "한글 saved"
-    monkeypatch.setattr(saved_worlds.QFileDialog, "getSaveFileName", lambda *_: (str(folder), ""))
+    monkeypatch.setattr(file_dialogs, "save_file", lambda *_: folder)
     monkeypatch.setattr(saved_worlds.QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
     window.actions_by_name["save_world"].trigger()
     told = lambda: [notice.text for notice in window.notifications.history]  # noqa: E731

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog
 
 from tests.test_recorded import KOREAN, made
+from worldattention.app import file_dialogs
 from worldattention.app.export import GIF, PICTURES, ExportJob, export
 from worldattention.app.export_dialog import ExportDialog
 from worldattention.app.reel import Reel
@@ -178,7 +178,9 @@ def form_of(window, qtbot):
 
 
 def choose(monkeypatch, path):
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_a: (str(path), ""))
+    monkeypatch.setattr(
+        file_dialogs, "save_file", lambda _w, _t, _s, kinds: file_dialogs.ended(path, kinds, kinds)
+    )
 
 
 @pytest.mark.parametrize(("kind", "suffix"), [(0, ".mp4"), (1, ".gif"), (2, "")])

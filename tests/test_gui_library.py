@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent, QImage
-from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox, QPushButton
+from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton
 
 from tests.test_recorded import KOREAN, made, record
+from worldattention.app import file_dialogs
 from worldattention.app.project_files import sample_paths
 from worldattention.app.recent import KEPT, Recent
 from worldattention.app.welcome import TITLES
@@ -240,7 +241,9 @@ def test_telemetry_and_panels_are_saved(make_window, qtbot, tmp_path, monkeypatc
     one.world.playback.pause()
     for name, kind in (("t.jsonl", ""), ("t", "Table (*.csv)"), ("p.png", "")):
         monkeypatch.setattr(
-            QFileDialog, "getSaveFileName", lambda *_a, name=name, kind=kind: (str(tmp_path / name), kind)
+            file_dialogs,
+            "save_file",
+            lambda _w, _t, _s, kinds, name=name, kind=kind: file_dialogs.ended(tmp_path / name, kinds, kind),
         )
         one.actions_by_name["panels" if name == "p.png" else "telemetry"].trigger()
     lines = (tmp_path / "t.jsonl").read_text().splitlines()

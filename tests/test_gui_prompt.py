@@ -207,3 +207,12 @@ def test_everything_fits_at_any_width(box, width):
     for button in box.memories.buttons:
         assert box.memories.rect().contains(button.geometry())
     assert len(box.memories.buttons) >= 1
+
+
+def test_a_pasted_text_that_is_too_long_is_counted_whole_and_stays(box, qapp):
+    qapp.clipboard().setText("a" * 100_000)
+    box.edit.paste()
+    QTest.keyClick(box.edit, Qt.Key.Key_Return)
+    assert box.answer == "The prompt has 100,000 characters: shorten it to at most 10,000."
+    assert len(box.edit.text()) == 100_000
+    assert not box.heard

@@ -5,10 +5,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDockWidget, QFileDialog
+from PySide6.QtWidgets import QDockWidget
 
 from tests.fakes_window import FakeSession, Script, opener
-from worldattention.app import playback, theme
+from worldattention.app import file_dialogs, playback, theme
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.upscale import MOST_PIXELS, enlarge
 from worldattention.app.viewport import Viewport
@@ -182,11 +182,11 @@ def test_a_snapshot_is_the_frame_as_it_was_made(window, qtbot, tmp_path, monkeyp
     target = tmp_path / "한글 폴더 ñ" / "picture"
     target.parent.mkdir()
 
-    def answer(_parent, _title, start, _kinds):
+    def answer(_parent, _title, start, kinds):
         asked.append(start)
-        return str(target), ""
+        return file_dialogs.ended(target, kinds, kinds)
 
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+    monkeypatch.setattr(file_dialogs, "save_file", answer)
     one.viewport.setFocus()
     QTest.keyClick(one.viewport, Qt.Key.Key_P)
     saved = QImage(str(target) + ".png").convertToFormat(QImage.Format.Format_RGB888)

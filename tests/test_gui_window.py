@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from tests.fakes_window import FakeSession, Script, opener, picture
 from tests.test_recorder import decode
-from worldattention.app import playback, project_files, theme
+from worldattention.app import file_dialogs, playback, project_files, theme
 from worldattention.app.export import ExportJob
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.status import StatusBar
@@ -303,7 +303,9 @@ def test_save_and_open(window, qtbot, tmp_path, monkeypatch):
     assert one.isWindowModified()
     path = tmp_path / "my world.world"
     monkeypatch.setattr(
-        project_files.QFileDialog, "getSaveFileName", lambda *_: (str(path.with_suffix("")), "")
+        file_dialogs,
+        "save_file",
+        lambda _w, _t, _s, kinds: file_dialogs.ended(path.with_suffix(""), kinds, kinds),
     )
     one.actions_by_name["save"].trigger()
     assert not one.isWindowModified()
@@ -311,7 +313,7 @@ def test_save_and_open(window, qtbot, tmp_path, monkeypatch):
     assert load_project(path).timeline == one.model.timeline
     other = tmp_path / "other.world"
     save_project(Project("Other", timeline=make_timeline([Event(5, 0, 4, "a pond")])), other)
-    monkeypatch.setattr(project_files.QFileDialog, "getOpenFileName", lambda *_: (str(other), ""))
+    monkeypatch.setattr(file_dialogs, "open_file", lambda *_: other)
     one.actions_by_name["open"].trigger()
     assert [event.prompt for event in one.model.timeline.events] == ["a pond"]
     blocks(qtbot, one, 1)

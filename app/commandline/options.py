@@ -100,6 +100,10 @@ def fit_to_machine(options: Options, config: EngineConfig) -> tuple[EngineConfig
     return replace(config, cache=cache), warnings
 
 
+class WrongUsage(UserError):
+    """Options that do not go together: exit code 2."""
+
+
 class Parser(argparse.ArgumentParser):
     """Answers wrong usage with one sentence and exit code 2."""
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldattention.app.commandline import console
-from worldattention.app.commandline.options import Options
-from worldattention.core.errors import Cancelled, UserError
+from worldattention.app.commandline.options import Options, WrongUsage
+from worldattention.core.errors import Cancelled
 
 if TYPE_CHECKING:
     from worldattention.core.engine import Engine
@@ -110,11 +110,11 @@ class Rendering:
 
 
 def open_source(arguments: argparse.Namespace) -> Source:
-    """What the arguments of `render` name. Raises UserError."""
+    """What the arguments of `render` name. Raises WrongUsage or UserError."""
     if (arguments.project is None) == (arguments.world is None):
-        raise UserError("Name either a project or, with --world, the folder of a saved world.")
+        raise WrongUsage("Name either a project or, with --world, the folder of a saved world.")
     if arguments.save_pages and arguments.save_world is None:
-        raise UserError("--save-pages belongs to --save-world: name the folder.")
+        raise WrongUsage("--save-pages belongs to --save-world: name the folder.")
     if arguments.save_world is not None:
         from worldattention.core.saved_world import check_place
 

@@ -699,6 +699,13 @@
     </message>
 </context>
 <context>
+    <name>FileDialogs</name>
+    <message>
+        <source>Folder</source>
+        <translation>폴더</translation>
+    </message>
+</context>
+<context>
     <name>KeysDialog</name>
     <message>
         <source>Say the prompt: the world changes at the next block</source>
