@@ -20,6 +20,7 @@ BLOCKS = (16, 32, 64, 128)
 """Tokens of a routing block that the attention kernels are written for."""
 HOPPER = (9, 0)
 SDPA = "scaled_dot_product_attention"
+FLOAT32_SLOW = "our kernels multiply float32 exactly, without tensor cores: slower than torch"
 KERNEL_OPS = ("sparse_attention", "add_linear_branch", "route", "block_means", "install_page", "encode_page")
 
 
@@ -91,6 +92,8 @@ def choose(op: str, case: Case, use: Use = "auto") -> Choice:
         return Choice(op, "triton", "asked for")
     if gluon is None:
         return Choice(op, "gluon", "Hopper: TMA and warpgroup matrix instructions")
+    if triton is None and _slow_in_triton(op, case):
+        return _torch(op, case, FLOAT32_SLOW)
     if triton is None:
         return Choice(op, "triton", gluon if op == "sparse_attention" else "our kernel for any CUDA device")
     return _torch(op, case, triton)
@@ -129,6 +132,15 @@ def _no_triton(op: str, case: Case) -> str | None:
     if case.dtype not in (torch.bfloat16, torch.float16, torch.float32):
         return f"{str(case.dtype).removeprefix('torch.')} is not multiplied"
     return None
+
+
+def _slow_in_triton(op: str, case: Case) -> bool:
+    """Whether Triton could run the op, but torch is much faster (float32: 129 ms against 37 dense, on an H200)."""
+    return (
+        op in ("sparse_attention", "add_linear_branch")
+        and case.dtype == torch.float32
+        and case.device.type == "cuda"
+    )
 
 
 def _torch(op: str, case: Case, why: str) -> Choice:

@@ -28,7 +28,7 @@ from worldattention.kernels.triton import backward, linear, pages, pool, routing
 PTXAS = next((Path(triton.__file__).parent / "backends/nvidia/bin").rglob("ptxas"))
 POINTERS = {"Order": "*i32", "Indices": "*i32", "Counts": "*i32", "Selected": "*i8", "Data": "*fp8e4nv"}
 FLOATS = {"scale", "tau_min", "tau_max", "largest"}
-HALF = {"Q", "K", "V", "X", "Out", "Sparse", "Weight", "Bias", "Grad", "DQ", "DK", "DV"}
+HALF = {"Q", "K", "V", "X", "Out", "Sparse", "Linear", "Weight", "Bias", "Grad", "DQ", "DK", "DV"}
 
 
 def gluon(block: int, channels: int, ragged: bool = True, qk_bytes: int = 2) -> dict[str, Any]:
@@ -106,11 +106,14 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "gluon 128 x 128 fp8": partial(gluon, 128, 128, qk_bytes=1),
     "sparse 128 x 128": partial(plain, sparse._attend, BLOCK=128, STEP=64, D=128, SAVE=False, num_warps=8),
     "sparse 64 x 64": partial(plain, sparse._attend, BLOCK=64, STEP=64, D=64, SAVE=True),
-    "rank": partial(plain, support._rank, TOGETHER=32, CHUNK=128),
+    "rank": partial(plain, support._rank, TOGETHER=32, CHUNK=128, MEAN=True),
     "means": partial(plain, pool._means, ROWS=128, D=128),
-    "map": partial(plain, routing._map, N=512, D=128, STEP=16, FORCED=False, num_warps=8),
-    "select": partial(plain, routing._select, N=512, ROWS=64, FORCED=False),
-    "linear": partial(plain, linear._add_linear, BLOCK=64, STEP=64, D=128, num_warps=8),
+    "logits": partial(plain, routing._logits, ROWS=16, COLUMNS=32, D=128, STEP=32),
+    "mass": partial(plain, routing._mass, N=512, STEP=8),
+    "mass of 64": partial(plain, routing._mass, N=1024, STEP=8, num_warps=8),
+    "select": partial(plain, routing._select, N=512, ROWS=64, FORCED=False, num_warps=1),
+    "select of 64": partial(plain, routing._select, N=1024, ROWS=64, FORCED=True, num_warps=2),
+    "gate": partial(plain, linear._gated_sum, BLOCK=64, D=128, num_warps=8),
     "install": partial(plain, pages._install, ROWS=32, D=128, SCALED=True, TURN=True),
     "encode": partial(plain, pages._encode, ROWS=32, D=128, WHOLE=False),
     "query gradient": partial(plain, backward._query_gradient, BLOCK=128, STEP=32, D=128, num_warps=8),

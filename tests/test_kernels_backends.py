@@ -61,6 +61,16 @@ def test_what_triton_cannot_run_is_torch_with_the_reason(ampere):
     assert "masked" in choice.backend
 
 
+@pytest.mark.parametrize("op", ["sparse_attention", "add_linear_branch"])
+def test_float32_on_a_gpu_runs_torch_unless_asked(hopper, op):
+    case = Case(CUDA, dtype=torch.float32)
+    choice = choose(op, case)
+    assert choice.family == "torch"
+    assert "without tensor cores" in choice.why
+    assert choose(op, case, "triton").backend == "triton"
+    assert choose("route", case).backend == "triton"
+
+
 def test_a_backend_that_was_asked_for_is_not_replaced(ampere, monkeypatch):
     with pytest.raises(BackendError, match="Hopper"):
         choose("sparse_attention", Case(CUDA), "gluon")

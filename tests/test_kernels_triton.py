@@ -101,7 +101,7 @@ def test_channels_apart_are_refused():
 
 def test_lists_hold_the_selection():
     selected = random_selection(2, 3, 4, 9)
-    indices, counts = block_lists(selected)
+    indices, counts, _ = block_lists(selected)
     for place in torch.ones(2, 3, 4).nonzero().tolist():
         chosen = selected[tuple(place)].nonzero().flatten().tolist()
         assert indices[tuple(place)][: counts[tuple(place)]].tolist() == chosen
@@ -152,6 +152,9 @@ def test_routing(batch, q_blocks, k_blocks, heads, channels, density):
     torch.testing.assert_close(got.density, got.selected.float().mean(dim=(0, 2, 3)))
     lists = block_lists(got.selected)
     assert torch.equal(got.lists.counts, lists.counts)
+    in_order = got.lists.counts.flatten()[got.lists.order.flatten().long()]
+    assert torch.equal(in_order, in_order.sort(descending=True).values)
+    assert got.lists.order.flatten().sort().values.tolist() == list(range(batch * heads * q_blocks))
     real = torch.arange(k_blocks, device=DEVICE) < lists.counts[..., None]
     assert torch.equal(got.lists.indices[real], lists.indices[real])
 

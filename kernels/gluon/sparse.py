@@ -11,7 +11,7 @@ from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
 from worldattention.kernels.gluon.kernel import attend_narrow, attend_wide
 from worldattention.kernels.reference.lists import BlockLists
-from worldattention.kernels.triton.support import LOG2_E, densest_first
+from worldattention.kernels.triton.support import LOG2_E, order_of
 
 
 def settings(block: int, channels: int, qk_bytes: int = 2) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def sparse_attention(
     q_blocks, k_blocks = lists.indices.shape[2:]
     kernel = attend_wide if block == 128 else attend_narrow
     kernel[(heads * q_blocks,)](
-        *descriptors, out, densest_first(lists.counts), lists.indices, lists.counts,
+        *descriptors, out, order_of(lists), lists.indices, lists.counts,
         (channels**-0.5 if scale is None else scale) * LOG2_E, heads * channels, q_blocks, k_blocks,
         q_tokens, k.shape[1], RAGGED=k.shape[1] % block != 0, **settings(block, channels, q.element_size()),
     )  # fmt: skip

@@ -15,6 +15,8 @@ class BlockLists(NamedTuple):
     """[B, H, Nq, Nk] int32, contiguous; entries behind the count are undefined."""
     counts: Tensor
     """[B, H, Nq] int32, contiguous."""
+    order: Tensor | None = None
+    """Rows, flattened, in the order in which they are to run, int32 contiguous; None: densest first."""
 
 
 def block_lists(selected: Tensor) -> BlockLists:

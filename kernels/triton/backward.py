@@ -15,7 +15,7 @@ from torch import Tensor
 from worldattention.kernels.reference.lists import BlockLists, block_lists
 from worldattention.kernels.reference.pool import block_count
 from worldattention.kernels.triton.sparse import sparse_attention
-from worldattention.kernels.triton.support import densest_first
+from worldattention.kernels.triton.support import order_of
 
 
 @triton.jit
@@ -135,7 +135,7 @@ def _gradients(
 
 
 def _listed(lists: BlockLists) -> tuple[Tensor, Tensor, Tensor]:
-    return densest_first(lists.counts), lists.indices, lists.counts
+    return order_of(lists), lists.indices, lists.counts
 
 
 def differentiable_sparse_attention(q: Tensor, k: Tensor, v: Tensor, selected: Tensor, block: int) -> Tensor:

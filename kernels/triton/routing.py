@@ -1,8 +1,9 @@
-"""Gini routing in two kernels, without a sort: what precedes each block of a row; then threshold and selection.
+"""Gini routing without a sort: logits, then mass and spread of every row, then threshold and selection.
 
-Blocks are compared pair by pair. With p sorted descending, sum_m (N + 1 - 2m) p_(m) = sum_(i<j) |p_i - p_j|, which
-is the Gini coefficient times N; and a block is chosen when the mass of the blocks before it, equal masses in the
-order of their positions, has not reached tau (`reference.routing.select`).
+One program a row, so that a few hundred rows fill the device. With p sorted descending, sum_m (N + 1 - 2m) p_(m) =
+sum_(i<j) |p_i - p_j|, which is the Gini coefficient times N. The border of a selection, the largest p whose mass
+with all larger ones reaches tau, is found by bisection: bit patterns of numbers that are not negative rise with them.
+Equal masses are taken in the order of their positions (`reference.routing.select`).
 """
 
 from __future__ import annotations
@@ -14,55 +15,68 @@ from torch import Tensor
 
 from worldattention.kernels.reference.lists import BlockLists
 from worldattention.kernels.reference.routing import Routing, kept_blocks
+from worldattention.kernels.triton.support import densest_first
+
+ONE_BITS = tl.constexpr(0x3F800000)
+"""The bit pattern of 1.0."""
 
 
 @triton.jit
-def _map(
-    Q, K, Before, Gini, scale, q_blocks, k_blocks, heads, channels,
+def _logits(
+    Q, K, Logits, scale, q_blocks, k_blocks, heads, channels,
     q_batch, q_block, q_head, k_batch, k_block, k_head,
-    N: tl.constexpr, D: tl.constexpr, STEP: tl.constexpr, FORCED: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, D: tl.constexpr, STEP: tl.constexpr,
 ):  # fmt: skip
-    row, head, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
-    line = (batch * heads + head) * q_blocks + row
-    blocks = tl.arange(0, N)
-    real = blocks < k_blocks
-    q_at = Q + batch * q_batch + row * q_block + head * q_head
-    k_at = K + batch * k_batch + head * k_head + blocks[:, None] * k_block
-    logits = tl.zeros([N], tl.float32)
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    place = tl.program_id(2)
+    head, batch = place % heads, (place // heads).to(tl.int64)
+    q_at = Q + batch * q_batch + head * q_head + rows[:, None] * q_block
+    k_at = K + batch * k_batch + head * k_head + columns[None, :] * k_block
+    logits = tl.zeros([ROWS, COLUMNS], tl.float32)
     for start in range(0, D, STEP):
         channel = start + tl.arange(0, STEP)
-        q = tl.load(q_at + channel, mask=channel < channels, other=0.0).to(tl.float32)
-        there = real[:, None] & (channel[None, :] < channels)
-        k = tl.load(k_at + channel[None, :], mask=there, other=0.0).to(tl.float32)
-        logits += tl.sum(k * (q * scale)[None, :], 1)
-    logits = tl.where(real, logits, -float("inf"))
+        q_there = (rows[:, None] < q_blocks) & (channel[None, :] < channels)
+        k_there = (columns[None, :] < k_blocks) & (channel[:, None] < channels)
+        q = tl.load(q_at + channel[None, :], mask=q_there, other=0.0).to(tl.float32)
+        k = tl.load(k_at + channel[:, None], mask=k_there, other=0.0).to(tl.float32)
+        logits += tl.dot(q, k, input_precision="ieee")
+    there = (rows[:, None] < q_blocks) & (columns[None, :] < k_blocks)
+    at = Logits + (place * q_blocks + rows[:, None]) * k_blocks + columns[None, :]
+    tl.store(at, logits * scale, mask=there)
+
+
+@triton.jit
+def _mass(Map, Gini, k_blocks, N: tl.constexpr, STEP: tl.constexpr):
+    line = tl.program_id(0)
+    blocks = tl.arange(0, N)
+    real = blocks < k_blocks
+    row = Map + line * k_blocks
+    logits = tl.load(row + blocks, mask=real, other=-float("inf"))
     weights = tl.exp(logits - tl.max(logits, 0))
     mass = weights / tl.sum(weights, 0)
-    # A row is read again piece by piece: through memory, which every thread of the program then sees.
-    tl.store(Before + line * k_blocks + blocks, mass, mask=real)
     tl.debug_barrier()
-    before = tl.zeros([N], tl.float32)
-    spread = tl.zeros([N], tl.float32)
+    tl.store(row + blocks, mass, mask=real)
+    # Read again piece by piece: through memory, which every thread of the program then sees.
+    tl.debug_barrier()
+    spread = tl.zeros([N, STEP], tl.float32)
     for start in range(0, k_blocks, STEP):
         other = start + tl.arange(0, STEP)
-        there = other < k_blocks
-        theirs = tl.load(Before + line * k_blocks + other, mask=there, other=-1.0)[None, :]
-        mine = mass[:, None]
-        first = (theirs > mine) | ((theirs == mine) & (other[None, :] < blocks[:, None]))
-        counted = first & there[None, :]
-        before += tl.sum(tl.where(counted, 1.0, 0.0) if FORCED else tl.where(counted, theirs, 0.0), 1)
-        spread += tl.sum(tl.where(there[None, :], tl.abs(theirs - mine), 0.0), 1)
-    tl.debug_barrier()
-    tl.store(Before + line * k_blocks + blocks, before, mask=real)
-    tl.store(Gini + line, tl.sum(tl.where(real, spread, 0.0), 0) / (2 * k_blocks))
+        theirs = tl.load(row + other, mask=other < k_blocks, other=0.0)
+        spread += tl.abs(mass[:, None] - theirs[None, :])
+    total = tl.sum(tl.where(real, tl.sum(spread, 1), 0.0), 0)
+    behind = tl.cdiv(k_blocks, STEP) * STEP - k_blocks
+    tl.store(Gini + line, (total - behind * tl.sum(mass, 0)) / (2 * k_blocks))
 
 
 @triton.jit
 def _select(
-    Before, RowGini, Indices, Counts, Selected, Gini, Threshold, tau_min, tau_max, kept,
+    Map, RowGini, Indices, Counts, Order, Selected, Gini, Threshold, Density, tau_min, tau_max, kept,
     q_blocks, k_blocks, heads, batches, N: tl.constexpr, ROWS: tl.constexpr, FORCED: tl.constexpr,
 ):  # fmt: skip
-    row, head, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
+    line = tl.program_id(0)
+    row, place = line % q_blocks, line // q_blocks
+    head, batch = place % heads, place // heads
     total = 0.0
     for other in range(batches):
         for start in range(0, q_blocks, ROWS):
@@ -74,15 +88,33 @@ def _select(
     if (row == 0) & (batch == 0):
         tl.store(Gini + head, gini)
         tl.store(Threshold + head, threshold)
-    line = (batch * heads + head) * q_blocks + row
+        if FORCED:
+            tl.store(Density + head, kept * 1.0 / k_blocks)
+    if FORCED:  # all rows are as long
+        tl.store(Order + line, line)
+        goal = kept * 1.0
+    else:
+        goal = threshold
     blocks = tl.arange(0, N)
-    real = blocks < k_blocks
-    before = tl.load(Before + line * k_blocks + blocks, mask=real, other=float("inf"))
-    keep = real & (before < (kept if FORCED else threshold))
-    place = tl.cumsum(keep.to(tl.int32), 0)
-    tl.store(Indices + line * k_blocks + place - 1, blocks, mask=keep)
-    tl.store(Counts + line, tl.max(place, 0))
-    tl.store(Selected + line * k_blocks + blocks, keep.to(tl.int8), mask=real)
+    mass = tl.load(Map + line * k_blocks + blocks, mask=blocks < k_blocks, other=-1.0)
+    bits = mass.to(tl.int32, bitcast=True)
+    weight = tl.full([N], 1.0, tl.float32) if FORCED else mass
+    border = 0
+    beyond = ONE_BITS + 1
+    for _ in range(30):
+        middle = border + (beyond - border) // 2
+        enough = tl.sum(tl.where(bits >= middle, weight, 0.0), 0) >= goal
+        border = tl.where(enough, middle, border)
+        beyond = tl.where(enough, beyond, middle)
+    larger = bits > border
+    equal = bits == border
+    before = tl.cumsum(equal.to(tl.int32), 0) - equal.to(tl.int32)
+    reached = tl.sum(tl.where(larger, weight, 0.0), 0) + before.to(tl.float32) * weight
+    keep = larger | (equal & (reached < goal))
+    position = tl.cumsum(keep.to(tl.int32), 0)
+    tl.store(Indices + line * k_blocks + position - 1, blocks, mask=keep)
+    tl.store(Counts + line, tl.max(position, 0))
+    tl.store(Selected + line * k_blocks + blocks, keep.to(tl.int8), mask=blocks < k_blocks)
 
 
 def route(
@@ -92,22 +124,30 @@ def route(
     batch, q_blocks, heads, channels = pooled_q.shape
     k_blocks, device = pooled_k.shape[1], pooled_q.device
     shape = (batch, heads, q_blocks, k_blocks)
-    before = torch.empty(shape, device=device)
+    mass = torch.empty(shape, device=device)
     row_gini = torch.empty(shape[:3], device=device)
     indices = torch.empty(shape, dtype=torch.int32, device=device)
-    counts = torch.empty(shape[:3], dtype=torch.int32, device=device)
+    counts, order = (torch.empty(shape[:3], dtype=torch.int32, device=device) for _ in range(2))
     selected = torch.empty(shape, dtype=torch.bool, device=device)
-    gini, threshold = (torch.empty(heads, device=device) for _ in range(2))
-    grid, N, D = (q_blocks, heads, batch), triton.next_power_of_2(k_blocks), triton.next_power_of_2(channels)
+    gini, threshold, share = (torch.empty(heads, device=device) for _ in range(3))
+    rows, N, D = batch * heads * q_blocks, triton.next_power_of_2(k_blocks), _at_least_16(channels)
+    _logits[(triton.cdiv(q_blocks, 16), triton.cdiv(k_blocks, 32), batch * heads)](
+        pooled_q, pooled_k, mass, channels**-0.5, q_blocks, k_blocks, heads, channels,
+        *pooled_q.stride()[:3], *pooled_k.stride()[:3], ROWS=16, COLUMNS=32, D=D, STEP=min(D, 32), num_warps=4,
+    )  # fmt: skip
+    _mass[(rows,)](mass, row_gini, k_blocks, N=N, STEP=8, num_warps=4 if N <= 512 else 8)
     forced = density is not None
-    _map[grid](
-        pooled_q, pooled_k, before, row_gini, channels**-0.5, q_blocks, k_blocks, heads, channels,
-        *pooled_q.stride()[:3], *pooled_k.stride()[:3], N=N, D=D, STEP=min(D, 16), FORCED=forced, num_warps=8,
+    _select[(rows,)](
+        mass, row_gini, indices, counts, order, selected.view(torch.int8), gini, threshold, share,
+        tau_min, tau_max, kept_blocks(1.0 if density is None else density, k_blocks),
+        q_blocks, k_blocks, heads, batch,
+        N=N, ROWS=min(64, triton.next_power_of_2(q_blocks)), FORCED=forced, num_warps=1 if N <= 512 else 2,
     )  # fmt: skip
-    _select[grid](
-        before, row_gini, indices, counts, selected.view(torch.int8), gini, threshold, tau_min, tau_max,
-        kept_blocks(1.0 if density is None else density, k_blocks), q_blocks, k_blocks, heads, batch,
-        N=N, ROWS=min(64, triton.next_power_of_2(q_blocks)), FORCED=forced, num_warps=4,
-    )  # fmt: skip
-    share = counts.float().mean(dim=(0, 2)) / k_blocks
-    return Routing(selected, gini, threshold, share, BlockLists(indices, counts))
+    if not forced:
+        densest_first(counts, order, share)
+        share = share / k_blocks
+    return Routing(selected, gini, threshold, share, BlockLists(indices, counts, order))
+
+
+def _at_least_16(channels: int) -> int:
+    return max(16, triton.next_power_of_2(channels))

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from worldattention.kernels.reference.lists import BlockLists
 from worldattention.kernels.reference.pool import block_count
-from worldattention.kernels.triton.support import LOG2_E, densest_first
+from worldattention.kernels.triton.support import LOG2_E, order_of
 
 
 @triton.jit
@@ -75,7 +75,7 @@ def sparse_attention(
     lse = torch.empty((batch, heads, q_tokens), device=q.device) if save else None
     q_blocks, k_blocks = block_count(q_tokens, block), block_count(k.shape[1], block)
     _attend[(batch * heads * q_blocks,)](
-        q, k, v, out, out if lse is None else lse, densest_first(lists.counts), lists.indices, lists.counts,
+        q, k, v, out, out if lse is None else lse, order_of(lists), lists.indices, lists.counts,
         channels**-0.5 * LOG2_E, q_tokens, k.shape[1], q_blocks, k_blocks, heads,
         *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *out.stride()[:3],
         BLOCK=block, STEP=min(block, 64), D=channels, SAVE=save,
