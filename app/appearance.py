@@ -11,6 +11,7 @@ from PySide6.QtCore import QLibraryInfo, QLocale, QSettings, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from worldattention.app import theme
+from worldattention.core.files import make_private, private_folder
 
 LANGUAGES = ("system", "en", "ko")
 """`system`: the first of the user's languages that is here; English otherwise."""
@@ -45,7 +46,7 @@ def remembered(state_file: Path | None) -> Appearance:
 def remember(state_file: Path, appearance: Appearance) -> None:
     """Keeps the choice; failing to is no failure of the program."""
     try:
-        state_file.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(state_file.parent)
     except OSError as error:
         log.warning("theme and language could not be kept: %s", error)
         return
@@ -53,6 +54,7 @@ def remember(state_file: Path, appearance: Appearance) -> None:
     settings.setValue(_THEME_KEY, appearance.theme)
     settings.setValue(_LANGUAGE_KEY, appearance.language)
     settings.sync()
+    make_private(state_file)
 
 
 def take_on(app: QApplication, appearance: Appearance) -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from PySide6.QtCore import QLockFile, QObject, QTimer
+from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
 
 from worldattention.app.project_files import ProjectFiles
 from worldattention.core.errors import UserError
-from worldattention.core.files import replacing
+from worldattention.core.files import failures_told, make_private, private_folder, replacing
 from worldattention.core.project import Project, project_from_json, project_to_json
 
 PERIOD_MS = 8_000  # what a crash costs at most, with room for the writing
 SUFFIX = ".recovery"
+WHAT = "the copy of unsaved work"
 
 log = logging.getLogger(__name__)
 
@@ -43,43 +45,41 @@ class Recovered:
 
 
 class Autosave(QObject):
-    """Writes a copy while there are unsaved changes; `close` removes it, unless told to keep it."""
+    """Writes a copy while there are unsaved changes; `close` removes it, unless told to keep it.
+
+    A thread of its own touches the disk, so that a slow one stalls nothing.
+    """
+
+    failed = Signal(str)  # unsaved work is not kept, and why; once, until it is kept again
 
     def __init__(self, folder: Path, files: ProjectFiles) -> None:
         super().__init__(files)
         self._files = files
         self._target = folder / f"{token_hex(8)}{SUFFIX}"
         self._written: Project | None = None
+        self._failing = False
+        self._disk = ThreadPoolExecutor(1, "autosave")
+        self._pending: Future[bool] | None = None
+        lock = Path(f"{self._target}.lock")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
         except OSError as error:
             log.warning("unsaved work is not kept: %s", error)
-        self._lock = QLockFile(str(self._target) + ".lock")
+        self._lock = QLockFile(str(lock))
         self._lock.setStaleLockTime(0)  # it is held as long as this process lives
-        self._lock.tryLock(0)
+        if self._lock.tryLock(0):
+            make_private(lock)
         self._timer = QTimer(self)
         self._timer.setInterval(PERIOD_MS)
-        self._timer.timeout.connect(self.keep)
+        self._timer.timeout.connect(self._begin)
         self._timer.start()
 
     def keep(self) -> bool:
         """Brings the copy up to date. False when there are unsaved changes that could not be kept."""
-        if not self._files.changed:
-            self._drop()
-            return True
-        project = self._files.project
-        if project == self._written:
-            return True
-        try:
-            path = str(self._files.path.absolute()) if self._files.path is not None else None
-            text = json.dumps({"path": path, "project": project_to_json(project)})
-            with replacing(self._target, "the copy of unsaved work") as temporary:
-                temporary.write_text(text, encoding="utf-8")
-        except (UserError, OSError) as error:
-            log.warning("unsaved work is not kept: %s", error)
-            return False
-        self._written = project
-        return True
+        if self._pending is not None:
+            self._pending.result()
+        self._begin()
+        return self._pending is None or self._pending.result()
 
     def close(self, keep: bool = False) -> None:
         """The window closes: nothing is left to recover, or, with `keep`, what is unsaved at this moment."""
@@ -87,13 +87,41 @@ class Autosave(QObject):
         if keep:
             self.keep()
         else:
-            self._drop()
+            self._disk.submit(self._drop)
+        self._disk.shutdown()
         self._lock.unlock()
 
-    def _drop(self) -> None:
+    def _begin(self) -> None:
+        """Starts to bring the copy up to date, unless the disk is still busy with the one before."""
+        if self._pending is not None and not self._pending.done():
+            return
+        if self._files.changed:
+            path = str(self._files.path.absolute()) if self._files.path is not None else None
+            self._pending = self._disk.submit(self._write, self._files.project, path)
+        else:
+            self._pending = self._disk.submit(self._drop)
+
+    def _write(self, project: Project, path: str | None) -> bool:
+        if project == self._written:
+            return True
+        try:
+            text = json.dumps({"path": path, "project": project_to_json(project)})
+            with replacing(self._target, WHAT, private=True) as temporary, failures_told(self._target, WHAT):
+                temporary.write_text(text, encoding="utf-8")
+        except UserError as error:
+            log.warning("unsaved work is not kept: %s", error)
+            if not self._failing:
+                self.failed.emit(str(error))
+            self._failing = True
+            return False
+        self._written, self._failing = project, False
+        return True
+
+    def _drop(self) -> bool:
         self._written = None
         with suppress(OSError):
             self._target.unlink(missing_ok=True)
+        return True
 
 
 def find_lost(folder: Path) -> list[Recovered]:
@@ -102,7 +130,7 @@ def find_lost(folder: Path) -> list[Recovered]:
     Each is locked until it is discarded or this program ends, so that no other window offers it too.
     """
     lost: list[Recovered] = []
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
+    for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
         lock = QLockFile(f"{path}.lock")
         lock.setStaleLockTime(0)
         if not lock.tryLock(0):

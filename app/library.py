@@ -66,6 +66,7 @@ class Library(QObject):
             return
         folder = self._folder / "unsaved"
         self.autosave = Autosave(folder, self._window.files)
+        self.autosave.failed.connect(self._unkept)
         for lost in find_lost(folder):
             self._offer(lost)
         self._remember()
@@ -140,6 +141,10 @@ class Library(QObject):
             assert self.autosave is not None
             if self.autosave.keep():
                 lost.discard()
+
+    def _unkept(self, why: str) -> None:
+        words = self.tr("{} Save the world yourself: a crash would lose what is unsaved.").format(why)
+        self._window.notifications.tell(words, WARNING)
 
     def _fill_recent(self, menu: QMenu) -> None:
         menu.clear()

@@ -110,6 +110,14 @@ class Picture(QObject):
                     "only the newest seconds can be looked at again, and the world goes on."
                 ).format(failure)
             )
+        failure = self._window.world.log.failure
+        if failure is not None:
+            self._tell_once(
+                self.tr(
+                    "The telemetry is no longer written to the disk ({}): "
+                    "what is saved or exported of it ends here, and the world goes on."
+                ).format(failure)
+            )
 
     def show_full(self, full: bool) -> None:
         """The picture and the prompt line on the whole screen, or the window as it was."""

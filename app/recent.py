@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from worldattention.core.errors import UserError
-from worldattention.core.files import replacing
+from worldattention.core.files import private_folder, replacing
 
 KEPT = 10
 
@@ -53,8 +53,8 @@ class Recent:
         if self._file is None:
             return
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(self._file, "the list of recent projects") as temporary:
+            private_folder(self._file.parent)
+            with replacing(self._file, "the list of recent projects", private=True) as temporary:
                 text = json.dumps([str(path) for path in self._paths], ensure_ascii=False)
                 temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
         except (OSError, UserError) as error:

@@ -11,6 +11,8 @@ from PySide6.QtCore import QObject
 from worldattention.app import file_dialogs
 from worldattention.app.messages import Recorded
 from worldattention.app.notifications import ERROR, WARNING
+from worldattention.core.errors import UserError
+from worldattention.core.files import private_folder, replacing
 from worldattention.core.geometry import FPS
 from worldattention.core.recorded import log_path
 from worldattention.core.recorder import unfinished
@@ -75,9 +77,10 @@ class RecordingFlow(QObject):
         if self._marker is None:
             return
         try:
-            self._marker.parent.mkdir(parents=True, exist_ok=True)
-            self._marker.write_text(str(path.absolute()), encoding="utf-8", errors="surrogateescape")
-        except OSError as error:
+            private_folder(self._marker.parent)
+            with replacing(self._marker, "the recording's place", private=True) as temporary:
+                temporary.write_text(str(path.absolute()), encoding="utf-8", errors="surrogateescape")
+        except (OSError, UserError) as error:
             log.warning("a recording that is cut off will not be told of: %s", error)
 
     def _recorded(self, message: Recorded) -> None:

@@ -6,6 +6,7 @@ it. A frame is JPEG at its best quality without subsampled colours: about a sixt
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
@@ -19,6 +20,8 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+
+from worldattention.core.files import private_folder
 
 Frames = npt.NDArray[np.uint8]
 
@@ -42,14 +45,17 @@ class _Segment:
 class Segments:
     """Frames by number, appended in order; once `quota_bytes` are used the oldest file goes.
 
-    One thread may write while others read.
+    One thread may write while others read. What looks at the books alone never waits for the disk.
     """
 
     def __init__(self, folder: Path | None, quota_bytes: int, segment_frames: int = SEGMENT_FRAMES) -> None:
         self._folder = folder
         self._quota_bytes = quota_bytes
         self._segment_frames = segment_frames
-        self._lock = threading.Lock()
+        self._disk = (
+            threading.Lock()
+        )  # taken before the other one; files are written, read and closed under it
+        self._lock = threading.Lock()  # of the books
         self._segments: deque[_Segment] = deque()
         self._next = 0
 
@@ -68,22 +74,27 @@ class Segments:
     def append(self, frame: Frames) -> None:
         """Writes the next frame [H, W, 3]. Raises OSError; what was written before can still be read."""
         coded = _coded(frame)
-        with self._lock:
+        with self._disk:
             last = self._segments[-1] if self._segments else None
             if last is None or len(last.ends) >= self._segment_frames:
                 last = _Segment(self._next, self._new_file())
-                self._segments.append(last)
+                with self._lock:
+                    self._segments.append(last)
             written = os.pwrite(last.file.fileno(), coded, last.size_bytes)
             if written != len(coded):
-                raise OSError("the disk took a part of a frame only")
-            last.ends.append(last.size_bytes + written)
-            self._next += 1
-            while len(self._segments) > 1 and self._size() > self._quota_bytes:
-                self._segments.popleft().file.close()
+                raise OSError(errno.ENOSPC, "the disk is full")
+            with self._lock:
+                last.ends.append(last.size_bytes + written)
+                self._next += 1
+                gone = []
+                while len(self._segments) > 1 and self._size() > self._quota_bytes:
+                    gone.append(self._segments.popleft())
+            for segment in gone:
+                segment.file.close()
 
     def read(self, number: int) -> Frames | None:
         """Frame `number` [H, W, 3]; None where it is not kept or the disk does not give it back."""
-        with self._lock:
+        with self._disk:
             segment = next((part for part in reversed(self._segments) if part.first <= number), None)
             index = number - segment.first if segment is not None else 0
             if segment is None or index >= len(segment.ends):
@@ -104,18 +115,20 @@ class Segments:
 
     def close(self) -> None:
         """Frees the files; the next frame is number 0 again."""
-        with self._lock:
-            for segment in self._segments:
+        with self._disk:
+            with self._lock:
+                gone = list(self._segments)
+                self._segments.clear()
+                self._next = 0
+            for segment in gone:
                 segment.file.close()
-            self._segments.clear()
-            self._next = 0
 
     def _size(self) -> int:
         return sum(segment.size_bytes for segment in self._segments)
 
     def _new_file(self) -> BinaryIO:
         if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            private_folder(self._folder)
         return tempfile.TemporaryFile(dir=self._folder)
 
 

@@ -9,6 +9,8 @@ from PySide6.QtCore import QByteArray, QSettings
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMainWindow
 
+from worldattention.core.files import make_private, private_folder
+
 VERSION = 1
 
 log = logging.getLogger(__name__)
@@ -35,7 +37,7 @@ def restore(window: QMainWindow, path: Path) -> None:
 def save(window: QMainWindow, path: Path) -> None:
     """Remembers the window's state; failing to is no failure of the program."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
     except OSError as error:
         log.warning("the window's state could not be kept: %s", error)
         return
@@ -43,6 +45,7 @@ def save(window: QMainWindow, path: Path) -> None:
     settings.setValue("window/geometry", window.saveGeometry())
     settings.setValue("window/state", window.saveState(VERSION))
     settings.sync()
+    make_private(path)
 
 
 def _bring_back(window: QMainWindow) -> None:

@@ -378,7 +378,7 @@ class Engine:
         watch: Stopwatch,
         frames: int,
     ) -> BlockTelemetry:
-        bank, said, self.notice = self._memory.bank, self.notice, ""
+        bank, said, self.notice = self._memory.bank, self.notice or self._journal.store.take_notice(), ""
         return block_telemetry(
             self.block,
             self.geometry,

@@ -46,22 +46,35 @@ def check_target(path: Path, what: str) -> None:
         _new_file_beside(path, what).unlink()
 
 
+def private_folder(folder: Path) -> None:
+    """Makes a folder, and those above it that are missing, for this user alone (0700). Raises OSError."""
+    if not folder.parent.exists():
+        private_folder(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def make_private(path: Path) -> None:
+    """For this user alone (0600), what another library wrote; where that cannot be, its folder still is."""
+    with suppress(OSError):
+        path.chmod(0o600)
+
+
 @contextmanager
-def replacing(path: Path, what: str) -> Iterator[Path]:
+def replacing(path: Path, what: str, private: bool = False) -> Iterator[Path]:
     """A new empty file in the folder of `path`: renamed to `path` at the end, deleted on any failure.
 
-    A link at `path` is followed. The file keeps the permissions of the one that it replaces, and has reached
-    the disk before the rename.
+    A link at `path` is followed. The file keeps the permissions of the one that it replaces, or is for this user
+    alone if `private` (0600), and has reached the disk before the rename.
 
     Raises:
         UserError: nothing can be written there.
     """
     check_target(path, what)
     target = Path(os.path.realpath(path))
-    temporary = _new_file_beside(target, what)
+    temporary = _new_file_beside(target, what, 0o600 if private else 0o666)
     try:
         with failures_told(path, what):
-            if target.exists():
+            if target.exists() and not private:
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         yield temporary
         with failures_told(path, what):
@@ -97,10 +110,10 @@ def reason(error: OSError | ValueError) -> str:
     return "the name holds a character that no file name can have"
 
 
-def _new_file_beside(path: Path, what: str) -> Path:
+def _new_file_beside(path: Path, what: str, mode: int = 0o666) -> Path:
     temporary = path.parent / f".worldattention-{token_hex(6)}.part{path.suffix}"
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     except OSError as error:
         raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
     return temporary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import tempfile
@@ -11,7 +12,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from worldattention.core.files import private_folder
+
 log = logging.getLogger(__name__)
+
+IN_MEMORY = (
+    "The world's latents can no longer be written to {} ({}), so they stay in memory: the world goes on, and "
+    "takes a little more memory with every block."
+)
 
 
 class LatentStore:
@@ -28,6 +36,7 @@ class LatentStore:
         self._in_memory: dict[int, Tensor] = {}
         self._descriptor: int | None = None
         self._failed = False
+        self._notice = ""
 
     def append(self, latents: Tensor) -> int:
         """Keeps a copy of `latents` (always of the same shape); returns its number."""
@@ -40,10 +49,11 @@ class LatentStore:
                 raise OSError("given up earlier")
             data = latents.reshape(-1).view(torch.uint8).numpy().data
             if os.pwrite(self._open(), data, number * len(data)) != len(data):
-                raise OSError("the disk takes no more bytes")
+                raise OSError(errno.ENOSPC, "the disk is full")
         except OSError as error:
             if not self._failed:
                 log.warning("latents stay in memory from now on: %s", error)
+                self._notice = IN_MEMORY.format(self._folder, error.strerror or error)
             self._failed = True
             self._in_memory[number] = latents.clone()
         return number
@@ -58,9 +68,14 @@ class LatentStore:
             raise OSError("the latents' file has become shorter")
         return latents
 
+    def take_notice(self) -> str:
+        """What is to be said, once; else empty."""
+        notice, self._notice = self._notice, ""
+        return notice
+
     def _open(self) -> int:
         if self._descriptor is None:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self._folder)
             with tempfile.TemporaryFile(dir=self._folder, buffering=0) as file:
                 self._descriptor = os.dup(file.fileno())
             weakref.finalize(self, os.close, self._descriptor)

@@ -109,8 +109,10 @@ class SessionRecording:
     def write(self, frames: npt.NDArray[np.uint8], record: BlockTelemetry) -> None:
         """Appends a block: frames [T, height, width, 3] and its record. Raises UserError."""
         self._video.write(frames)
+        line = memoryview(f"{record.to_json()}\n".encode("utf-8", "surrogatepass"))
         with failures_told(self._partial_log, _WHAT):
-            self._log.write(f"{record.to_json()}\n".encode("utf-8", "surrogatepass"))
+            while line:
+                line = line[self._log.write(line) or 0 :]
 
     def close(self) -> None:
         """Finishes both at their places. Raises UserError; what was recorded then stays as it was."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import tempfile
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from worldattention.core.files import private_folder
 from worldattention.core.telemetry import BlockTelemetry, telemetry_from_json
 
 log = logging.getLogger(__name__)
@@ -27,7 +29,7 @@ class TelemetryLog:
 
     One thread appends, others read. A record of an earlier block replaces that block and all after it (a
     rewind). Records are packed: each names every page of the world. Where the disk takes no more, the log ends
-    there and says so once.
+    there and `failure` says why; a record that the disk does not give back is left out.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -36,7 +38,7 @@ class TelemetryLog:
         self._file: BinaryIO | None = None
         self._spans: list[Span] = []
         self._end = 0
-        self._broken = False
+        self.failure: str | None = None
 
     def __len__(self) -> int:
         return len(self._spans)
@@ -45,7 +47,7 @@ class TelemetryLog:
         """A new world: no record yet."""
         with self._lock:
             self._close()
-            self._broken = False
+            self.failure = None
 
     def close(self) -> None:
         """Frees the file."""
@@ -56,18 +58,19 @@ class TelemetryLog:
         """Adds the record of a block."""
         data = zlib.compress(record.to_json().encode("utf-8", "surrogatepass"), 1)
         with self._lock:
-            if self._broken or record.block > len(self._spans):
+            if self.failure is not None or record.block > len(self._spans):
                 return
             del self._spans[record.block :]
             try:
                 if self._file is None:
                     if self._folder is not None:
-                        self._folder.mkdir(parents=True, exist_ok=True)
+                        private_folder(self._folder)
                     self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (lives with the log)
-                os.pwrite(self._file.fileno(), data, self._end)
+                if os.pwrite(self._file.fileno(), data, self._end) != len(data):
+                    raise OSError(errno.ENOSPC, "the disk is full")
             except OSError as error:
                 log.warning("telemetry is no longer kept: %s", error)
-                self._broken = True
+                self.failure = error.strerror or str(error)
                 return
             self._spans.append((self._end, len(data), record.first_frame, record.frames))
             self._end += len(data)
@@ -91,20 +94,28 @@ class TelemetryLog:
             if end <= begin:
                 continue
             with self._lock:
-                if self._file is None:
-                    return
-                record = _unpacked(os.pread(self._file.fileno(), size, offset))
-            yield record if end - begin == frames else replace(record, first_frame=begin, frames=end - begin)
+                record = self._read(offset, size)
+            if record is not None:
+                whole = end - begin == frames
+                yield record if whole else replace(record, first_frame=begin, frames=end - begin)
 
     def at(self, frame: int) -> BlockTelemetry | None:
         """The record of the block that holds a pixel frame, whole; None where there is none."""
         with self._lock:
             index = bisect_right(self._spans, frame, key=lambda span: span[2]) - 1
-            if index < 0 or self._file is None:
-                return None
-            offset, size, start, frames = self._spans[index]
-            found = _unpacked(os.pread(self._file.fileno(), size, offset))
-        return found if start <= frame < start + frames else None
+            offset, size, start, frames = self._spans[index] if index >= 0 else (0, 0, 0, 0)
+            return self._read(offset, size) if start <= frame < start + frames else None
+
+    def _read(self, offset: int, size: int) -> BlockTelemetry | None:
+        """Under the lock."""
+        if self._file is None:
+            return None
+        try:
+            data = os.pread(self._file.fileno(), size, offset)
+            return telemetry_from_json(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+        except (OSError, ValueError, zlib.error) as error:
+            log.warning("a record of the telemetry is lost: %s", error)
+            return None
 
     def _close(self) -> None:
         self._spans.clear()
@@ -112,7 +123,3 @@ class TelemetryLog:
         if self._file is not None:
             self._file.close()
             self._file = None
-
-
-def _unpacked(data: bytes) -> BlockTelemetry:
-    return telemetry_from_json(zlib.decompress(data).decode("utf-8", "surrogatepass"))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -15,6 +18,22 @@ from worldattention.core.hkv.disk_io import DiskIO
 CODES = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EINTR": errno.EINTR}
 FAULTS = (*CODES, "short", "end")
 """An error of any call; half of what was asked to be read or written; a read that meets the end, a write of nothing."""
+
+
+@contextmanager
+def tmpfs(folder: Path, size_bytes: int) -> Iterator[bool]:
+    """A real file system of that size at `folder`; False where this process may not mount one."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        mounted = False
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 class FaultyDisk(DiskIO):

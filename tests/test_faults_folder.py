@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import stat
-import subprocess
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.banks import FILE_BYTES
-from tests.faulty_disk import FaultyDisk, PageWorld, SlowDisk
+from tests.faulty_disk import FaultyDisk, PageWorld, SlowDisk, tmpfs
 from tests.toy import toy_engine
 from worldattention.core.hkv import disk
 from worldattention.core.hkv.disk_io import DiskIO
@@ -24,17 +23,8 @@ from worldattention.core.hkv.session import CacheSession, remove_dead_sessions
 @contextmanager
 def small_disk(folder: Path, size_bytes: int):
     """A file system of that size where this process may mount one, else a disk that is full after as many bytes."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(folder)]
-    try:
-        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        mounted = False
-    try:
+    with tmpfs(folder, size_bytes) as mounted:
         yield DiskIO() if mounted else FaultyDisk("ENOSPC", 5 * (size_bytes // FILE_BYTES), False, "write")
-    finally:
-        if mounted:
-            subprocess.run(["umount", str(folder)], check=True)
 
 
 def session_of(folder: Path) -> Path:

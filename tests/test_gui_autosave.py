@@ -1,5 +1,9 @@
 """Unsaved work after a crash: kept, offered once, and only of programs that are gone."""
 
+import errno
+import os
+import threading
+
 import pytest
 from PySide6.QtWidgets import QWidget
 
@@ -95,3 +99,54 @@ def test_no_place_for_copies_is_no_failure(files, tmp_path):
     autosave.keep()
     autosave.close()
     assert find_lost(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize("fate", ["full", "gone", "a link to nowhere"])
+def test_case_12_unsaved_work_that_is_not_kept_is_said_once_until_it_is(
+    files, tmp_path, qtbot, monkeypatch, fate
+):
+    folder = tmp_path / "unsaved"
+    autosave = Autosave(folder, files)
+    told = []
+    autosave.failed.connect(told.append)
+    files.events = OWL
+    with monkeypatch.context() as patch:
+        if fate == "full":
+            patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+        else:
+            folder.rename(tmp_path / "moved")
+        if fate == "a link to nowhere":
+            folder.symlink_to(tmp_path / "nowhere")
+        for _ in range(3):
+            assert not autosave.keep()
+    qtbot.waitUntil(lambda: len(told) > 0, timeout=20000)
+    assert len(told) == 1
+    if fate != "full":
+        folder.unlink(missing_ok=True)
+        (tmp_path / "moved").rename(folder)
+    assert autosave.keep()
+    assert len(list(folder.glob("*.recovery"))) == 1
+    autosave.close()
+    assert len(told) == 1
+
+
+def test_a_disk_that_hangs_does_not_stall_the_window(files, tmp_path, qtbot, monkeypatch):
+    autosave = Autosave(tmp_path, files)
+    gate, writes, fsync = threading.Event(), [], os.fsync
+
+    def hangs(descriptor):
+        writes.append(descriptor)
+        gate.wait(60)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", hangs)
+    files.events = OWL
+    for _ in range(3):
+        autosave._timer.timeout.emit()  # returns, though the disk does not
+    qtbot.waitUntil(lambda: len(writes) > 0, timeout=20000)
+    assert len(writes) == 1
+    assert find_lost(tmp_path) == []  # nor is what is half written taken for lost
+    gate.set()
+    assert autosave.keep()
+    assert len(list(tmp_path.glob("*.recovery"))) == 1
+    autosave.close()

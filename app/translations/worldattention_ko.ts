@@ -771,6 +771,10 @@
 <context>
     <name>Library</name>
     <message>
+        <source>{} Save the world yourself: a crash would lose what is unsaved.</source>
+        <translation>{} 월드를 직접 저장하십시오. 프로그램이 갑자기 끝나면 저장하지 않은 내용을 잃게 됩니다.</translation>
+    </message>
+    <message>
         <source>{} (missing)</source>
         <translation>{} (없음)</translation>
     </message>
@@ -1042,6 +1046,10 @@
     <message>
         <source>The past is no longer written to the disk ({}): only the newest seconds can be looked at again, and the world goes on.</source>
         <translation>과거를 더 이상 디스크에 쓰지 않습니다({}). 최근 몇 초만 다시 볼 수 있으며 월드는 계속됩니다.</translation>
+    </message>
+    <message>
+        <source>The telemetry is no longer written to the disk ({}): what is saved or exported of it ends here, and the world goes on.</source>
+        <translation>텔레메트리를 더 이상 디스크에 쓰지 않습니다({}). 저장하거나 내보내는 기록은 여기까지이며 월드는 계속됩니다.</translation>
     </message>
     <message>
         <source>There is no picture yet: let the world begin first.</source>

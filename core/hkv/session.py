@@ -15,6 +15,8 @@ from types import TracebackType
 
 import platformdirs
 
+from worldattention.core.files import private_folder
+
 MARKER = "worldattention-session"
 _MARKER_TEXT = "worldattention page cache, version 1\n"
 _LOCK = "lock"
@@ -34,7 +36,7 @@ class CacheSession:
     """
 
     def __init__(self, root: Path) -> None:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(root)
         self.id = secrets.token_bytes(16)
         self.folder = root / f"{_PREFIX}{self.id.hex()}"
         self.folder.mkdir(mode=0o700)
