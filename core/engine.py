@@ -35,7 +35,7 @@ from worldattention.core.sampler import block_noise, denoise, shifted_timesteps
 from worldattention.core.spoken import Spoken, SpokenPrompts
 from worldattention.core.stopwatch import Stopwatch
 from worldattention.core.telemetry import BlockResult, BlockTelemetry, prompt_hash
-from worldattention.core.window_attention import Observer, WindowAttention
+from worldattention.core.window_attention import Observer, WindowAttention, head_arrays
 from worldattention.kernels import ops
 
 
@@ -111,7 +111,7 @@ class Engine:
         if memory_shape(config) != memory_shape(self.config):
             if self.block:
                 raise UserError(SHAPES_MEMORY)
-            self._memory.close()
+            self.close()
             self._memory = WorldMemory.empty(self.model, config)
         self.config = self._memory.config = config
         self._memory.bank.configure(config.cache)
@@ -122,8 +122,7 @@ class Engine:
         """Back to the first block, with nothing remembered; the configuration stays."""
         if seed is not None:
             self.config = replace(self.config, seed=seed)
-        self._memory.close()
-        self._memory = WorldMemory.empty(self.model, self.config)
+        self._memory = self._memory.renewed()
         self._decoder.reset()
         self.block, self._banked_frames, self._spoken, self._pages = 0, 0, None, PageRecords()
         self._last_policy = self.config.cache.retrieval
@@ -151,6 +150,7 @@ class Engine:
 
     def sleep(self) -> None:
         """Frees ring, window and decoder. Only `fork_at`, `records`, `latents` and `close` are of use then."""
+        self._passes.forget(self._memory.window.keys)
         self._memory.sleep()
         self._decoder.reset()
 
@@ -205,7 +205,8 @@ class Engine:
         self._passes.make_room()
 
     def close(self) -> None:
-        """Releases memory tiers and their files. The engine cannot be used after."""
+        """Releases memory of the device, memory tiers and their files. The engine cannot be used after."""
+        self._passes.forget(self._memory.window.keys)
         self._memory.close()
 
     @torch.inference_mode()
@@ -229,7 +230,7 @@ class Engine:
 
         `cancel` is asked between denoising steps. Raises Cancelled or UserError; the world is then unchanged.
         """
-        watch, before = Stopwatch(), self._moment()
+        watch, before = Stopwatch(self.model.device), self._moment()
         changed = prompt != self._spoken
         with watch("text"):
             spoken = self._prompts.get(prompt)
@@ -237,11 +238,10 @@ class Engine:
             draft = self._open_window(changed, replay)
         recall = self._memory.recall_due(prompt, self.block, changed, self._last_policy)
         velocity = self._velocity(draft, spoken, recall, cancel or (lambda: False), watch)
-        shape = (1, *self.geometry.latent_shape)
-        noise = block_noise(self.config.seed, self.block, shape).to(self.model.device)
+        noise = block_noise(self.config.seed, self.block, (1, *self.geometry.latent_shape))
         with watch("denoise"):
-            latents = denoise(noise, self._timesteps, velocity)
-        heads = draft.attention.head_arrays()
+            latents = denoise(noise.to(self.model.device), self._timesteps, velocity)
+        heads = draft.attention.head_table()
         with watch("context"):
             keys, values = self._passes.clean(draft.attention, latents, spoken)
         with watch("decode"):
@@ -249,7 +249,7 @@ class Engine:
         with watch("bank"):
             self._commit(draft, spoken, changed, keys, values)
             self._journal.add(before, self._record(draft, spoken), latents[0])
-        telemetry = self._telemetry(draft, spoken, changed, heads, watch, len(frames))
+        telemetry = self._telemetry(draft, spoken, changed, head_arrays(heads), watch, len(frames))
         self.block += 1
         return BlockResult(frames, telemetry)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from worldattention.core.config import EngineConfig
@@ -9,12 +10,13 @@ from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.memory import kv_shape
 from worldattention.core.models.world import WorldModel
-from worldattention.core.out_of_memory import is_out_of_memory
+from worldattention.core.out_of_memory import is_out_of_memory, with_less
 from worldattention.core.units import format_bytes
 
 SMALL_BUDGET_FRAMES = 16
 """Sink, one recalled page and five recent frames."""
 RING_EXTRA_FRAMES = 8
+WARM_UP_PROMPTS = ("A scene.", "Another scene.")
 
 
 def fitting_engine(model: WorldModel, config: EngineConfig) -> Engine:
@@ -45,24 +47,20 @@ def fitting_engine(model: WorldModel, config: EngineConfig) -> Engine:
     return engine
 
 
-def warm_up(model: WorldModel, config: EngineConfig) -> None:
-    """Compiles what a GPU compiles on its first block, in a small world that is thrown away.
+def warm_up(engine: Engine, show: Callable[[float], None] = lambda share: None) -> None:
+    """Compiles and captures what a GPU does in a world's first blocks, in one that the engine then forgets.
 
-    So the first block of the real one does not seem to hang. Not yet run on a GPU.
+    The window is filled, a block more is made, and one that recalls: no later block does anything for the first time.
+    `show` takes the share that is done.
     """
-    cache = replace(
-        config.cache,
-        budget_frames=min(SMALL_BUDGET_FRAMES, config.cache.budget_frames),
-        recalled_pages=1,
-        device_quota_bytes=0,
-        dram_quota_bytes=0,
-        disk_quota_bytes=0,
-    )
-    engine = Engine(model, replace(config, cache=cache, graphs=False))
-    try:
-        engine.step("Warm-up.")
-    finally:
-        engine.close()
+    notice, sizes = engine.notice, engine.geometry
+    blocks = -(-engine.config.cache.budget_frames // sizes.block_latents) + 1
+    for block in range(blocks + 1):
+        prompt = WARM_UP_PROMPTS[block == blocks]
+        with_less(lambda prompt=prompt: engine.step(prompt), engine.make_room)  # type: ignore[misc]
+        show((block + 1) / (blocks + 1))
+    engine.reset()
+    engine.epoch, engine.notice = 0, notice
 
 
 def window_bytes(model: WorldModel, config: EngineConfig) -> int:

@@ -31,6 +31,11 @@ class CapturedPasses:
         self._place: tuple[int, int] | None = None
         self._passes: dict[Any, _Captured] = {}
 
+    def forget(self, address: int) -> None:
+        """Frees the passes over a window whose keys lie at `address`."""
+        if self._place is not None and self._place[0] == address:
+            self._place, self._passes = None, {}
+
     def predict(
         self, latents: Tensor, time: TimeEmbedding, text: TextKeysValues, attention: WindowAttention
     ) -> Tensor:

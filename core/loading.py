@@ -59,11 +59,10 @@ def open_engine(
     report = progress or _silent
     keep_heap_whole()
     loaded = load_model(model, device, report, text_encoder)
-    if loaded.device.type == "cuda":
-        report("kernels, compiled the first time", 0.85)
-        warm_up(loaded, config or EngineConfig())
-    report("memory", 0.95)
+    report("memory", 0.85)
     engine = fitting_engine(loaded, config or EngineConfig())
+    if loaded.device.type == "cuda":
+        warm_up(engine, lambda share: report("kernels, compiled the first time", 0.85 + 0.15 * share))
     report("ready", 1.0)
     return engine
 

@@ -68,9 +68,19 @@ class WorldMemory:
         """The memory of a world without history."""
         shape = kv_shape(model)
         ring = FrameRing(shape, config.cache.budget_frames + 8, config.cache.sink_frames, model.device)
-        store = open_store(config.cache, shape, model.device, model.fingerprint)
-        bank = KVBank(shape, config.cache, scoring_layers(model, config), store, model.device, config.seed)
-        return cls(model, config, bank, ring, _new_window(model, config.cache))
+        return cls(model, config, _new_bank(model, config), ring, _new_window(model, config.cache))
+
+    def renewed(self) -> WorldMemory:
+        """The memory of a world without history in the same ring and window; this one is closed.
+
+        Passes that were captured over the window can be replayed there.
+        """
+        self._hold(())
+        self.bank.close()
+        self.ring.clear()
+        self.window.invalidate()
+        bank = _new_bank(self._model, self.config)
+        return WorldMemory(self._model, self.config, bank, self.ring, self.window)
 
     def fork(self) -> WorldMemory:
         """A copy that goes on by itself; pages are shared."""
@@ -223,8 +233,8 @@ class WorldMemory:
         )
 
     def close(self) -> None:
-        """Releases the bank's tiers."""
-        self._hold(())
+        """Releases ring, window and the bank's tiers."""
+        self.sleep()
         self.bank.close()
 
     def _event_vectors(self, prompt: str) -> list[Tensor]:
@@ -298,6 +308,12 @@ def slot_table(model: WorldModel, slots: int) -> tuple[Tensor, Tensor]:
     """Cosines and sines [slots * T, D / 2] of every slot's tokens."""
     positions = torch.arange(slots, device=model.device)
     return rotary_table(positions, model.geometry.grid, model.head_dim)
+
+
+def _new_bank(model: WorldModel, config: EngineConfig) -> KVBank:
+    shape = kv_shape(model)
+    store = open_store(config.cache, shape, model.device, model.fingerprint)
+    return KVBank(shape, config.cache, scoring_layers(model, config), store, model.device, config.seed)
 
 
 def _new_window(model: WorldModel, cache: CacheConfig) -> Window:

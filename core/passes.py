@@ -32,6 +32,11 @@ class Passes:
         if self._model.device.type == "cuda":
             torch.cuda.empty_cache()
 
+    def forget(self, keys: Tensor) -> None:
+        """Frees what was captured over a window of these keys, whose memory is given back."""
+        if self._captured is not None:
+            self._captured.forget(keys.data_ptr())
+
     def predict(self, latents: Tensor, timestep: float, spoken: Spoken, attention: WindowAttention) -> Tensor:
         """The velocity at `timestep` (0..1000) of latents [1, F, C, h, w]."""
         transformer = self._model.transformer

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from worldattention.core.compiled import rotate_pair
 from worldattention.core.config import AttentionConfig
 from worldattention.core.hsa import (
     AttentionWindow,
@@ -20,7 +21,6 @@ from worldattention.core.hsa import (
     build_window,
     update_tail,
 )
-from worldattention.kernels import ops
 
 Observer = Callable[[int, Tensor, AttentionWindow, HSAParameters | None], None]
 """Takes layer, rotated q [1, L, H, D], the layer's window (live memory: copy what is to stay) and parameters."""
@@ -123,8 +123,8 @@ class WindowAttention:
         if self._clean is not None:
             self._clean.append((k[0], v[0]))
         window, parameters = self._windows[layer], self._parameters[layer]
-        update_tail(window, ops.rotate(k, *self._rotary), v, parameters)
-        q = ops.rotate(q, *self._rotary)
+        q, k = rotate_pair(q, k, *self._rotary)
+        update_tail(window, k, v, parameters)
         if self._observer is not None:
             self._observer(layer, q, window, parameters)
         out, statistics = attend(q, window, parameters, self.config, self.config.mode)
@@ -155,15 +155,19 @@ class WindowAttention:
         """Forget what the passes so far did: they are repeated or no denoising steps."""
         self._statistics = []
 
-    def head_arrays(self) -> dict[str, npt.NDArray[np.float32]]:
-        """gini, threshold and density [layers, heads], averaged over the passes since the last drop."""
-        layers = len(self._windows)
-        arrays = {}
+    def head_table(self) -> Tensor:
+        """[3, layers, H] fp32 on the device: `HEAD_ARRAYS`, averaged over the passes since the last drop."""
+        layers, tables = len(self._windows), []
         for name in HEAD_ARRAYS:
             rows = [getattr(statistics, name).float() for statistics in self._statistics]
             table = torch.cat([row.view(-1, row.shape[-1]) for row in rows])
-            arrays[name] = table.unflatten(0, (-1, layers)).mean(0).cpu().numpy().astype(np.float32)
-        return arrays
+            tables.append(table.unflatten(0, (-1, layers)).mean(0))
+        return torch.stack(tables)
+
+
+def head_arrays(table: Tensor) -> dict[str, npt.NDArray[np.float32]]:
+    """gini, threshold and density [layers, heads] out of a `head_table`. Waits for the device."""
+    return dict(zip(HEAD_ARRAYS, table.cpu().numpy(), strict=True))
 
 
 def _stacked(pairs: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:

@@ -64,9 +64,13 @@ def test_bytes_are_those_of_the_buffers():
 def test_warming_up_leaves_nothing_behind(tmp_path):
     """case_31: what is compiled is compiled while the stage is shown; the real world does not know of it."""
     model, config = toy_model(), toy_config(folder=tmp_path)
-    warm_up(model, config)
-    assert not list(tmp_path.rglob("*.page"))
     warmed, fresh = fitting_engine(model, config), fitting_engine(toy_model(), toy_config())
+    shares = []
+    warm_up(warmed, shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert not list(tmp_path.rglob("*.page"))
+    assert not warmed.bank.pages
     assert (warmed.step("a red ball").frames == fresh.step("a red ball").frames).all()
     assert warmed.epoch == fresh.epoch == 0
     warmed.close()

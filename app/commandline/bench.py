@@ -36,9 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="wan|toy",
         help="sizes of Wan2.1-1.3B, or tiny ones, with random weights: speed alone (attention: with --made-up)",
     )
-    parser.add_argument(
-        "--fp8-linears", action="store_true", help="engine, block: multiply linear layers in fp8"
-    )
+    parser.add_argument("--fp8-linears", action="store_true", help="block: multiply linear layers in fp8")
     parser.add_argument(
         "--scene-blocks",
         type=positive,

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from worldattention.core.compiled import compiled, may_compile, rotate_pair
 from worldattention.core.config import AttentionConfig
 from worldattention.core.evaluation.bench_attention import AttentionSample
 from worldattention.core.evaluation.timing import interleaved_ms
@@ -68,8 +69,8 @@ def _parts(
     still = torch.zeros_like(table)
 
     def copies() -> None:
-        ops.rotate(q, table, still)
-        update_tail(window, ops.rotate(keys, table, still), values, parameters)
+        _, turned = rotate_pair(q, keys, table, still)
+        update_tail(window, turned, values, parameters)
 
     def route() -> ops.Routing:
         pooled = ops.block_means(q, window.block, use=config.kernels)
@@ -85,8 +86,11 @@ def _parts(
         )
 
     attended = sparse()
+    fused = may_compile(q)
+    before = compiled(before_attention) if fused else before_attention
+    after = compiled(after_attention) if fused else after_attention
     parts: dict[str, Callable[[], object]] = {
-        "projections": lambda: before_attention(block, hidden, modulation, eps),
+        "projections": lambda: before(block, hidden, modulation, eps),
         "rotation and copies": copies,
         "routing": route,
         "sparse": sparse,
@@ -96,7 +100,5 @@ def _parts(
         parts["linear and gate"] = lambda: ops.add_linear_branch(
             q, attended, *coarse, gate.weight, gate.bias, config.kernels
         )
-    parts["prompt and feed-forward"] = lambda: after_attention(
-        block, hidden, attended, modulation, text, None, eps
-    )
+    parts["prompt and feed-forward"] = lambda: after(block, hidden, attended, modulation, text, None, eps)
     return parts, float(routing.density.mean())

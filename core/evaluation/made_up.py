@@ -14,7 +14,7 @@ from worldattention.core.loading import pick_dtype
 from worldattention.core.models.checkpoint import cast
 from worldattention.core.models.text import TextEncoding
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
-from worldattention.core.models.wan_vae import WanStreamingDecoder, steady_decoder
+from worldattention.core.models.wan_vae import WanStreamingDecoder, ready_to_decode, steady_decoder
 from worldattention.core.models.world import WorldModel
 
 
@@ -46,13 +46,17 @@ class HashText:
 
     def __init__(self, dim: int, tokens: int) -> None:
         self._dim, self._tokens = dim, tokens
+        self._known: dict[str, TextEncoding] = {}
 
     def encode(self, text: str) -> TextEncoding:
         """tokens [L, D] of unit scale."""
+        if text in self._known:
+            return self._known[text]
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "little")
         tokens = torch.randn(self._tokens, self._dim, generator=torch.Generator().manual_seed(seed))
         mean = tokens.mean(0)
-        return TextEncoding(tokens, mean / mean.norm(), self._tokens)
+        self._known[text] = TextEncoding(tokens, mean / mean.norm(), self._tokens)
+        return self._known[text]
 
 
 def made_up_model(size: MadeUpSize, device: torch.device, seed: int = 0) -> WorldModel:
@@ -83,8 +87,8 @@ def made_up_model(size: MadeUpSize, device: torch.device, seed: int = 0) -> Worl
     modules: list[nn.Module] = [transformer, *layers]
     for module in modules:
         cast(module, dtype, device)
-    nn.Module.to(vae, dtype).eval().requires_grad_(False)  # diffusers' own `to` warns of nothing
-    steady = steady_decoder(vae, device)
+    ready = ready_to_decode(vae, device, dtype)
+    steady = steady_decoder(ready, device)
     return WorldModel(
         name="made-up",
         fingerprint=f"made-up-{size.layers}x{size.heads}x{size.head_dim}-{seed}",
@@ -92,7 +96,7 @@ def made_up_model(size: MadeUpSize, device: torch.device, seed: int = 0) -> Worl
         transformer=transformer,
         hsa=tuple(layers),
         text_encoder=HashText(size.text_dim, size.text_tokens),
-        new_decoder=lambda: WanStreamingDecoder(vae, device, dtype, steady),
+        new_decoder=lambda: WanStreamingDecoder(ready, device, dtype, steady),
         device=device,
         dtype=dtype,
     )

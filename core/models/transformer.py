@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from diffusers import WanTransformer3DModel
 from torch import Tensor
+
+from worldattention.core.compiled import compiled, may_compile
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """`attend(layer, q, k, v) -> out`; all [B, L, H, D], q and k after QK-norm and before rotation."""
@@ -146,9 +147,12 @@ def run_block(
 
     hidden [B, L, dim]; modulation [B, G, 6, dim]; text (k, v) [N, L, H, D]; `frame_text` as in `predict`.
     """
-    before, after = _parts(hidden)
+    fused = may_compile(hidden)  # norms, modulation and GELU then cost no launch of their own
+    before = compiled(before_attention) if fused else before_attention
+    after = compiled(after_attention) if fused else after_attention
     q, k, v = before(block, hidden, modulation, eps)
-    return after(block, hidden, attend(q, k, v), modulation, text, frame_text, eps)
+    out: Tensor = after(block, hidden, attend(q, k, v), modulation, text, frame_text, eps)
+    return out
 
 
 def before_attention(
@@ -187,22 +191,6 @@ def after_attention(
     inner = F.gelu(block.ffn.net[0].proj(normed), approximate="tanh")
     grouped = _gated_add(grouped, block.ffn.net[2](inner).unflatten(1, (groups, -1)), ff_gate)
     return grouped.flatten(1, 2)
-
-
-def _parts(hidden: Tensor) -> tuple[Callable[..., Any], Callable[..., Tensor]]:
-    """`before_attention` and `after_attention`, compiled where a GPU infers: norms, modulation and GELU are then fused.
-
-    Never on a CPU, where there may be no compiler, and not within another compilation. Not yet run on a GPU.
-    """
-    if not hidden.is_cuda or torch.is_grad_enabled() or torch.compiler.is_compiling():
-        return before_attention, after_attention
-    return _compiled_parts()
-
-
-@cache
-def _compiled_parts() -> tuple[Callable[..., Any], Callable[..., Tensor]]:
-    parts = before_attention, after_attention
-    return tuple(torch.compile(part, dynamic=False, fullgraph=True) for part in parts)  # type: ignore[return-value]
 
 
 def _cross_attention(

@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from worldattention.core.models.frames import FramesToCPU
+
 DecoderState = tuple[Tensor, ...]
 """What a streaming decoder remembers of the latents before; empty at the start of a world."""
 
@@ -223,6 +225,7 @@ class PocketStreamingDecoder:
             if parameter.ndim == 4:
                 parameter.data = parameter.contiguous(memory_format=torch.channels_last)
         self._state: DecoderState = ()
+        self._to_cpu = FramesToCPU(self.device)
 
     @torch.inference_mode()
     def decode_block(self, latents: Tensor) -> Tensor:
@@ -230,7 +233,7 @@ class PocketStreamingDecoder:
         z = latents.to(self.device, self.dtype).contiguous(memory_format=torch.channels_last)
         stacks, self._state = self._decoder(z, z.shape[0], self._state)
         frames = unstack_frames((stacks * 255).clamp_(0, 255).round_().to(torch.uint8), 1)[0]
-        return frames.contiguous().cpu()
+        return self._to_cpu(frames.contiguous())
 
     def reset(self) -> None:
         """The next block is a world's first."""

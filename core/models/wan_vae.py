@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from worldattention.core.cuda_graph import Recorder, graph_recorder
 from worldattention.core.errors import UserError
 from worldattention.core.models.checkpoint import check_class, load_into, read_json, read_weights
+from worldattention.core.models.frames import FramesToCPU
 from worldattention.core.models.vae import DecoderState
 
 _CACHED_FRAMES = 2
@@ -118,7 +119,13 @@ class WanStreamingDecoder:
         self._mean, self._deviation = statistics.float()[:, :, None, None, None]
         self._started = False
         self._cache: list[Any] = []
+        self._to_cpu = FramesToCPU(device)
         self.reset()
+
+    @property
+    def autoencoder(self) -> WanAutoencoder:
+        """The weights, to be compared with."""
+        return self._vae
 
     @torch.inference_mode()
     def decode_block(self, latents: Tensor) -> Tensor:
@@ -126,7 +133,8 @@ class WanStreamingDecoder:
         normalised = latents.to(self._device, torch.float32).transpose(0, 1)
         z = (normalised * self._deviation + self._mean)[None].to(self._dtype)
         parts = [z] if self._started else [z[:, :, :1], z[:, :, 1:]]
-        return torch.cat([self._decode(part).cpu() for part in parts if part.shape[2]])
+        frames = [self._decode(part) for part in parts if part.shape[2]]
+        return self._to_cpu(frames[0] if len(frames) == 1 else torch.cat(frames))
 
     def _decode(self, z: Tensor) -> Tensor:
         if self._steady is not None and is_steady(self._cache):
@@ -180,10 +188,16 @@ def load_wan_autoencoder(folder: Path, device: torch.device, dtype: torch.dtype)
     if vae.config.is_residual or vae.config.patch_size is not None:
         raise UserError(f"The autoencoder in {folder} is Wan2.2's: this program runs that of Wan2.1.")
     load_into(vae, {name: tensor.to(dtype) for name, tensor in read_weights(folder).items()}, "autoencoder")
-    vae.to(device).eval().requires_grad_(False)
+    return ready_to_decode(vae, device, dtype)
+
+
+def ready_to_decode(vae: Any, device: torch.device, dtype: torch.dtype) -> WanAutoencoder:
+    """An autoencoder in place, its weights as the device multiplies them fastest: on a GPU channels last."""
+    nn.Module.to(vae, device, dtype).eval().requires_grad_(False)  # diffusers' own `to` warns of nothing
     if device.type == "cuda":
         vae.decoder.to(memory_format=torch.channels_last_3d)
-    return vae
+    ready: WanAutoencoder = vae
+    return ready
 
 
 def steady_decoder(vae: WanAutoencoder, device: torch.device) -> SteadyDecoder | None:

@@ -9,6 +9,7 @@ configuration and the tokenizer as JSON in the metadata. Row n is `prompt_table(
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from worldattention.core.errors import UserError
 from worldattention.core.models.text import (
+    CACHED_TEXTS,
     MINILM_SHA256,
     TOKEN_SCALE,
     TOKENS,
@@ -93,15 +95,23 @@ class PackTextEncoder:
         self._places = {int(row): place for place, row in enumerate(used.tolist())}
         self._unknown = self._places.get(self._tokenizer.token_to_id(_UNKNOWN) or 0, 0)
         self._model = bert(config, _weights(state))
+        self._cache: OrderedDict[str, TextEncoding] = OrderedDict()
 
     @torch.no_grad()
     def encode(self, text: str) -> TextEncoding:
-        """The encoding of a text of any length and content."""
+        """The encoding of a text of any length and content; the latest 256 are kept."""
+        if text in self._cache:
+            self._cache.move_to_end(text)
+            return self._cache[text]
         ids = [self._places.get(row, self._unknown) for row in self._tokenizer.encode(text).ids]
         hidden = self._model(torch.tensor([ids])).last_hidden_state[0].float()
         tokens = torch.zeros(TOKENS, hidden.shape[-1])
         tokens[: len(ids)] = hidden * TOKEN_SCALE
-        return TextEncoding(tokens, pool(tokens, len(ids)), len(ids))
+        encoding = TextEncoding(tokens, pool(tokens, len(ids)), len(ids))
+        self._cache[text] = encoding
+        if len(self._cache) > CACHED_TEXTS:
+            self._cache.popitem(last=False)
+        return encoding
 
 
 @torch.no_grad()
