@@ -35,17 +35,18 @@ def attention_inputs(
     dtype: torch.dtype = torch.float32,
     generator: torch.Generator | None = None,
 ) -> AttentionInputs:
-    """Fresh random inputs whose blocks differ, so that a block map is worth routing.
+    """Fresh random inputs whose blocks differ, so that a block map is worth routing; on the generator's device.
 
     Args:
         structure: size of a block's own mean beside unit noise; 0 makes every block alike. Heads get
             from none of it to twice of it, so that their Gini and density differ.
     """
-    strengths = structure * torch.linspace(0, 2, heads)[:, None]
+    device = None if generator is None else generator.device
+    strengths = structure * torch.linspace(0, 2, heads, device=device)[:, None]
 
     def one(tokens: int) -> Tensor:
-        means = torch.randn(batch, -(-tokens // block), heads, channels, generator=generator)
-        noise = torch.randn(batch, tokens, heads, channels, generator=generator)
+        means = torch.randn(batch, -(-tokens // block), heads, channels, generator=generator, device=device)
+        noise = torch.randn(batch, tokens, heads, channels, generator=generator, device=device)
         return ((strengths * means).repeat_interleave(block, dim=1)[:, :tokens] + noise).to(dtype)
 
     return AttentionInputs(one(q_tokens), one(k_tokens), one(k_tokens))

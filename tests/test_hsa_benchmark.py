@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from worldattention.core.config import AttentionConfig
+from worldattention.core.evaluation import bench_rows
 from worldattention.core.evaluation.bench_attention import (
     AttentionSample,
     AttentionShape,
@@ -58,3 +59,21 @@ def test_a_model_without_parameters_has_no_hybrid() -> None:
     assert record["tau"]["hsa_ms"] is None
     assert record["tau"]["hsa_speedup"] is None
     assert record["tau"]["sparse_ms"] > 0
+
+
+def test_rows_hold_every_geometry_and_density() -> None:
+    geometries = (bench_rows.Geometry(3, 9, 16, (0.5, None)), bench_rows.Geometry(6, 9, 32, (0.25,)))
+    record = bench_rows.benchmark_rows(
+        SHAPE, geometries, torch.float32, torch.device("cpu"), repeats=1, sets=2
+    )
+    record = json.loads(json.dumps(record))
+    assert [(row["q_tokens"], row["k_tokens"], row["block"]) for row in record["rows"]] == [
+        (48, 144, 16), (48, 144, 16), (96, 144, 32),
+    ]  # fmt: skip
+    assert [row["asked_density"] for row in record["rows"]] == [0.5, None, 0.25]
+    assert record["rows"][0]["density"] == pytest.approx(5 / 9)
+    assert record["rows"][2]["density"] == pytest.approx(2 / 5)
+    for row in record["rows"]:
+        assert row["sparse_speedup"] == pytest.approx(row["dense_ms"]["torch"] / row["parts_ms"]["sparse"])
+        assert sum(row["shares"].values()) == pytest.approx(1)
+    assert len(bench_rows.table(record)) == 4 + len(record["rows"])

@@ -24,6 +24,11 @@ WHAT = ("attention", "engine", "block", "linears", "tiers", "latency")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     parser.add_argument("what", choices=WHAT, metavar="|".join(WHAT), help="what to time")
+    parser.add_argument(
+        "--dtype",
+        choices=DTYPES,
+        help="attention: one type alone; by default both, or on a GPU bfloat16",
+    )
     parser.add_argument("--repeats", type=positive, default=20, metavar="N", help="turns of each rival")
     parser.add_argument(
         "--made-up",
@@ -57,16 +62,19 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     import torch
 
     from worldattention.core.evaluation.bench_attention import benchmark_attention
+    from worldattention.core.loading import pick_device
     from worldattention.core.project import ProjectSettings
 
+    if arguments.made_up and arguments.random_weights == "wan":
+        return _rows(arguments, options)
+    on_gpu = pick_device(options.device).type == "cuda"
+    dtypes = (arguments.dtype,) if arguments.dtype else ("bfloat16",) if on_gpu else DTYPES
     config = options.engine_config(ProjectSettings()).attention
-    samples = (
-        _made_up(options, config.block, arguments.random_weights) if arguments.made_up else _of_model(options)
-    )
+    samples = _made_up(options, config.block) if arguments.made_up else _of_model(options)
     records = []
     with console.progress_bar("Bench", "types") as show:
-        for count, name in enumerate(DTYPES):
-            show(count, len(DTYPES), name)
+        for count, name in enumerate(dtypes):
+            show(count, len(dtypes), name)
             records.append(
                 benchmark_attention(
                     getattr(torch, name),
@@ -76,7 +84,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
                     repeats=arguments.repeats,
                 )
             )
-        show(len(DTYPES), len(DTYPES), "done")
+        show(len(dtypes), len(dtypes), "done")
     source = (
         "made-up tensors" if arguments.made_up else f"{options.model}, a world that has just recalled pages"
     )
@@ -88,12 +96,36 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     return 0
 
 
-def _made_up(options: Options, block: int, size: str | None) -> list[AttentionSample]:
+def _rows(arguments: argparse.Namespace, options: Options) -> int:
+    """Made-up tensors at the sizes of Wan2.1-1.3B."""
+    import torch
+
+    from worldattention.core.evaluation import bench_rows
+    from worldattention.core.evaluation.bench_attention import AttentionShape
+    from worldattention.core.loading import pick_device
+    from worldattention.core.project import ProjectSettings
+
+    dtype, device = getattr(torch, arguments.dtype or "bfloat16"), pick_device(options.device)
+    config, shape = (
+        options.engine_config(ProjectSettings()).attention,
+        AttentionShape(1560, heads=12, channels=128),
+    )
+    record = bench_rows.benchmark_rows(
+        shape, bench_rows.GEOMETRIES, dtype, device, config, repeats=arguments.repeats, seed=options.seed or 0
+    )
+    if options.json:
+        console.say_json({"source": "made-up tensors", **record})
+    else:
+        for line in bench_rows.table(record):
+            console.say(line)
+    return 0
+
+
+def _made_up(options: Options, block: int) -> list[AttentionSample]:
     from worldattention.core.evaluation.bench_attention import AttentionShape, made_up_sample
     from worldattention.core.loading import pick_device
 
-    shape = AttentionShape(1560, heads=12, channels=128) if size == "wan" else AttentionShape()
-    return [made_up_sample(shape, block, pick_device(options.device), options.seed or 0)]
+    return [made_up_sample(AttentionShape(), block, pick_device(options.device), options.seed or 0)]
 
 
 def _of_model(options: Options) -> list[AttentionSample]:

@@ -44,9 +44,13 @@ class AttentionShape:
 
 
 def made_up_sample(
-    shape: AttentionShape, block: int, device: torch.device | str = "cpu", seed: int = 0
+    shape: AttentionShape,
+    block: int,
+    device: torch.device | str = "cpu",
+    seed: int = 0,
+    dtype: torch.dtype = torch.float32,
 ) -> AttentionSample:
-    """A sample of random blocks with structure, fp32, the heads from diffuse to focused."""
+    """A sample of random blocks with structure, made on `device`, the heads from diffuse to focused."""
     current, context = (frames * shape.frame_tokens for frames in (shape.block_frames, shape.memory_frames))
     q, k, v = attention_inputs(
         current,
@@ -55,12 +59,13 @@ def made_up_sample(
         channels=shape.channels,
         block=block,
         structure=0.75,
-        generator=torch.Generator().manual_seed(seed),
+        dtype=dtype,
+        generator=torch.Generator(device).manual_seed(seed),
     )
-    parameters = HSAParameters(shape.frame_tokens, shape.channels).to(device).requires_grad_(False)
-    window = build_window(k.to(device), v.to(device), context, parameters, block)
-    update_tail(window, window.keys[:, context:], window.values[:, context:], parameters)
-    return AttentionSample(q.to(device), window, parameters)
+    parameters = HSAParameters(shape.frame_tokens, shape.channels).to(device, dtype).requires_grad_(False)
+    window = build_window(k, v, context, parameters, block)
+    update_tail(window, k[:, context:].clone(), v[:, context:].clone(), parameters)
+    return AttentionSample(q, window, parameters)
 
 
 def benchmark_attention(
@@ -102,7 +107,7 @@ def benchmark_attention(
         for name, setting in settings.items():
             rivals |= {f"{name} {part}": rival for part, rival in _rivals(cases, setting).items()}
         times = interleaved_ms(rivals, repeats, cases[0].q.device)
-        record = _environment(cases[0], dtype, len(cases), repeats)
+        record = where_and_what(cases[0], dtype, len(cases), repeats)
         record["dense_ms"] = times["dense"]
         record["rivals_ms"] = {name: times[name] for name in others}
         for name, setting in settings.items():
@@ -192,8 +197,8 @@ def _summary(times: dict[str, float], name: str, density: float) -> dict[str, fl
     }
 
 
-def _environment(case: AttentionSample, dtype: torch.dtype, count: int, repeats: int) -> dict[str, Any]:
-    """Where and what was measured."""
+def where_and_what(case: AttentionSample, dtype: torch.dtype, count: int, repeats: int) -> dict[str, Any]:
+    """Where and what was measured: device, versions, backends, sizes."""
     _, q_tokens, heads, channels = case.q.shape
     return {
         "dtype": str(dtype).removeprefix("torch."),

@@ -1,7 +1,6 @@
 """Other people's attention on the same tensors: what the benchmark compares with where it is there.
 
-On a GPU: cuDNN's SDPA always, flash-attn-4 where it is installed, FlexAttention over the same selection. None of
-these calls has yet been run.
+On a GPU: cuDNN's and flash's SDPA always, flash-attn-4 where it is installed, FlexAttention over the same selection.
 """
 
 from __future__ import annotations
@@ -24,16 +23,24 @@ def dense_rivals(device: torch.device, dtype: torch.dtype) -> dict[str, Dense]:
     """Dense attention by others, by name; they multiply half precision on GPUs."""
     if device.type != "cuda" or dtype == torch.float32:
         return {}
-    rivals: dict[str, Dense] = {"cudnn": _cudnn}
+    rivals: dict[str, Dense] = {"cudnn": _cudnn, "flash": _flash}
     if importlib.util.find_spec("flash_attn") and importlib.util.find_spec("flash_attn.cute"):
         rivals["flash_attn_4"] = _flash_attention_4
     return rivals
 
 
 def _cudnn(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return _sdpa("CUDNN_ATTENTION", q, k, v)
+
+
+def _flash(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return _sdpa("FLASH_ATTENTION", q, k, v)
+
+
+def _sdpa(backend: str, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+    with sdpa_kernel(getattr(SDPBackend, backend)):
         return F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
 
 

@@ -50,7 +50,7 @@ def _timer(rival: Callable[[], object], device: torch.device, warm_up: int) -> C
 
 
 def _graph_timer(rival: Callable[[], object], device: torch.device) -> Callable[[], float]:
-    """Not yet run on a GPU."""
+    """Times replays of a graph of the rival, by events."""
     side = torch.cuda.Stream(device)
     side.wait_stream(torch.cuda.current_stream(device))
     with torch.cuda.stream(side):
