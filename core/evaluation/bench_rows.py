@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from worldattention.core.evaluation.bench_attention import (
     made_up_sample,
     where_and_what,
 )
-from worldattention.core.evaluation.rivals import dense_rivals, flex_rival
+from worldattention.core.evaluation.rivals import Dense, dense_rivals, flex_rival
 from worldattention.core.evaluation.timing import interleaved_ms
 from worldattention.core.hsa import attend
 from worldattention.kernels import ops
@@ -107,12 +108,11 @@ def _dense(
     samples: Sequence[AttentionSample], device: torch.device, dtype: torch.dtype
 ) -> dict[str, Callable[[], object]]:
     others = dense_rivals(device, dtype) or {"torch": ops.dense_attention}
-    return {
-        name: _over(
-            samples, lambda sample, run=other: run(sample.q, sample.window.keys, sample.window.values)
-        )
-        for name, other in others.items()
-    }
+    return {name: _over(samples, partial(_attend_densely, other)) for name, other in others.items()}
+
+
+def _attend_densely(run: Dense, sample: AttentionSample) -> object:
+    return run(sample.q, sample.window.keys, sample.window.values)
 
 
 def _over(samples: Sequence[AttentionSample], call: Call) -> Callable[[], object]:
