@@ -1,4 +1,4 @@
-"""`worldattention bench attention | engine | block | tiers | latency`: rivals side by side in one run."""
+"""`worldattention bench attention | engine | block | tiers | playback | latency`: rivals side by side in one run."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from worldattention.app.commandline import bench_engine, bench_latency, bench_tiers, console
+from worldattention.app.commandline import bench_engine, bench_latency, bench_playback, bench_tiers, console
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
-from worldattention.app.commandline.options import Options, positive
+from worldattention.app.commandline.options import Options, positive, seconds
 
 if TYPE_CHECKING:
     from worldattention.core.evaluation.bench_attention import AttentionSample
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HELP = "time attention, whole blocks of a world, parts of a layer, fp8 layers, memory tiers, or the window's answer"
 DTYPES = ("float32", "bfloat16")
 FORCED_DENSITY = 0.3
-WHAT = ("attention", "engine", "block", "linears", "tiers", "latency")
+WHAT = ("attention", "engine", "block", "linears", "tiers", "playback", "latency")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=14,
         metavar="N",
-        help="engine, block, tiers: blocks of each scene before",
+        help="engine, block, tiers: blocks of each scene before; playback: of each scene",
+    )
+    parser.add_argument(
+        "--past-seconds", type=seconds, default=60.0, metavar="S", help="playback: length of the made-up past"
+    )
+    parser.add_argument(
+        "--pages-from", choices=("dram", "disk"), default="dram", help="playback: where its pages lie"
     )
 
 
@@ -55,6 +61,8 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     """Times and reports. Raises UserError or Cancelled."""
     if arguments.what == "latency":
         return bench_latency.run(arguments, options)
+    if arguments.what == "playback":
+        return bench_playback.run(arguments, options)
     if arguments.what == "tiers":
         return bench_tiers.run(arguments, options)
     if arguments.what != "attention":

@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     from worldattention.core.evaluation import bench_engine as bench
     from worldattention.core.evaluation.bench_linears import benchmark_linears
 
-    model, config = _model(arguments, options)
+    model, config = model_to_time(arguments, options)
     if arguments.fp8_linears and arguments.what == "block":
         from worldattention.core.models.fp8 import with_fp8_linears
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     return 0
 
 
-def _model(arguments: argparse.Namespace, options: Options) -> tuple[WorldModel, EngineConfig]:
+def model_to_time(arguments: argparse.Namespace, options: Options) -> tuple[WorldModel, EngineConfig]:
     """The model to time and the configuration that the machine can run."""
     from worldattention.core.loading import load_model, pick_device
     from worldattention.core.project import ProjectSettings

@@ -16,6 +16,7 @@ from torch import Tensor
 from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, lay_out, page_bytes
 from worldattention.core.hkv.moves import Growth, Job, Lane, Loan, SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
+from worldattention.core.hkv.page_lock import PageLock
 
 log = logging.getLogger(__name__)
 
@@ -162,6 +163,7 @@ class PoolTier:
         self._arrivals: dict[int, _Arrival] = {}
         self._jobs: dict[int, _Arrival] = {}
         self._pins = gpu is not None and self._device.type == "cpu"
+        self._locks: list[PageLock] = []
         self._growth: Growth | None = None
         self._lane, self._pinner = Lane(f"page-mover-{name}"), Lane(f"page-pinner-{name}")
         self._side = SideStream()
@@ -212,7 +214,10 @@ class PoolTier:
         room = self._limit - len(self._slots)
         pages = min(max(1, min(SLAB_PAGES, SLAB_BYTES // self._slot_bytes)), max(room, 1))
         size = (pages, self._slot_bytes)
-        return torch.empty(size, dtype=torch.uint8, device=self._device, pin_memory=self._pins)
+        if self._pins:
+            self._locks.append(PageLock(pages * self._slot_bytes))
+            return self._locks[-1].memory.view(size)
+        return torch.empty(size, dtype=torch.uint8, device=self._device)
 
     def _end_growth(self) -> None:
         """Waits for the slab and takes it; without memory the tier stays as large as it is."""
@@ -337,7 +342,9 @@ class PoolTier:
         """Let go of all slabs."""
         self._lane.close()
         self._pinner.close()
-        self._slots, self._free, self._limit = [], [], 0
+        for lock in self._locks:
+            lock.free()
+        self._slots, self._free, self._limit, self._locks = [], [], 0, []
         self._pages.clear()
         self._arrivals.clear()
         self._jobs.clear()
