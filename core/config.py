@@ -51,8 +51,9 @@ class CacheConfig:
     without them; None waits, which makes equal runs equal (`render`, `eval`, replay). `move_bytes`: pages on
     their way to the disk, and `prefetch_bytes`: pages read ahead (0: none), both beside the quotas.
 
-    `recency` is taken from a page's score for every minute of its age; `diversity` for its likeness (the cosine of
-    their mean keys) to the pages chosen before it. `split_prompts` lets every event of a prompt rank chunks.
+    `similarity` is taken from a page's score, times what the cosine of its chunk's prompt falls short of the best
+    one's; `recency` for every minute of its age; `diversity` for its likeness (the cosine of their mean keys) to the
+    pages chosen before it. `split_prompts` lets every event of a prompt rank chunks.
     """
 
     retrieval: RetrievalPolicy = "hkv"
@@ -64,6 +65,7 @@ class CacheConfig:
     chunk_frames: int = 40
     stage1_width: int = 3
     recall_every_blocks: int = 0
+    similarity: float = 20.0
     recency: float = 0.0
     diversity: float = 0.0
     split_prompts: bool = True
@@ -124,6 +126,7 @@ def preset_config(preset: str, seed: int = 0) -> EngineConfig:
             recalled_pages=4,
             min_recent_frames=0,
             stage1_width=1,
+            similarity=0.0,
             split_prompts=False,
             authors_layout=True,
         ),
@@ -166,7 +169,7 @@ def memory_shape(config: EngineConfig) -> tuple[object, ...]:
     """What cannot change while the memory holds something."""
     cache = replace(config.cache, retrieval="hkv", recall_every_blocks=0, stage1_width=1)
     return config.preset, replace(
-        cache, read_deadline_ms=None, recency=0.0, diversity=0.0, split_prompts=True
+        cache, read_deadline_ms=None, similarity=0.0, recency=0.0, diversity=0.0, split_prompts=True
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from worldattention.core.hsa import (
     HSAParameters,
     attend,
     build_window,
+    side_by_side,
     update_tail,
 )
 
@@ -83,6 +84,27 @@ class WindowAttention:
     def place(self) -> tuple[int, int]:
         """Address of the window's keys, and tokens of the context: passes at one place are alike."""
         return self._windows[0].keys.data_ptr(), self._windows[0].context_tokens
+
+    @property
+    def heads(self) -> int:
+        """Heads of all worlds together."""
+        return self._windows[0].keys.shape[2]
+
+    @property
+    def kind(self) -> Hashable:
+        """Attention of the same kind can be computed side by side; None when it is observed, and must not be."""
+        if self._observer is not None:
+            return None
+        window = self._windows[0]
+        return self.config, window.context_tokens, window.keys.shape[1], self.captures
+
+    @classmethod
+    def beside(cls, parts: Sequence[WindowAttention]) -> WindowAttention:
+        """One over copies of the windows of several worlds of one kind, their heads side by side."""
+        other = copy(parts[0])
+        other._windows = [side_by_side(windows) for windows in zip(*(p._windows for p in parts), strict=True)]
+        other.begin((), False)
+        return other
 
     def twin(self) -> WindowAttention:
         """Another one over the same keys and values, with pooled and coarse rows of its own."""

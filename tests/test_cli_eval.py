@@ -190,3 +190,34 @@ def test_the_reader_lies_with_its_model(tmp_path):
 def test_wrong_usage(arguments, capsys):
     assert main(["eval", *arguments]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_shares_keep_records_and_the_report_is_made_of_them(tiny, reader_file, capsys, tmp_path):
+    whole, table = run(capsys, reader_file, "recall", "--episodes", "2", "--widths")
+    assert {"hkv, 1 chunk", "hkv, 2 chunks"} <= set(whole)
+    files = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
+    for number, file in enumerate(files, 1):
+        part = ["--share", f"{number}/2", "--records", file]
+        run(capsys, reader_file, "recall", "--episodes", "2", "--widths", *part)
+    assert run(capsys, reader_file, "recall", "--from", *files) == (whole, table)
+    result, _ = run(capsys, reader_file, "ablation", "--from", *files)
+    assert set(result["stage1_width"]) == {"1", "2"}
+    assert main(["eval", "drift", "--from", *files]) == 1
+    assert "no records of `eval drift`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("share", ["0/2", "3/2", "1", "a/b", "/", "1/0"])
+def test_a_share_is_a_part_of_all(share, capsys):
+    assert main(["eval", "recall", "--share", share]) == 2
+    error = capsys.readouterr().err
+    assert len(error.strip().splitlines()) == 1
+    assert "--share" in error
+
+
+def test_the_autoencoder_is_measured(capsys):
+    arguments = ["--episodes", "1", "--json", "--device", "cpu"]
+    assert main(["eval", "autoencoder", *arguments]) == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert result["clips"] == 8
+    assert 25 < result["psnr"] < 45
+    assert 15 < result["moving_psnr"] < result["psnr"]

@@ -14,7 +14,8 @@ from worldattention.core.engine import Engine
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.evaluation.density import HOLDS, measure_density
 from worldattention.core.evaluation.drift import DriftSettings, drift_of, evaluate_drift
-from worldattention.core.evaluation.following import FOLLOWED, FollowingSettings, evaluate_following
+from worldattention.core.evaluation.following import FollowingSettings, evaluate_following
+from worldattention.core.evaluation.following_report import FOLLOWED
 from worldattention.core.evaluation.pictures import gradient_energy, motion_energy
 from worldattention.core.evaluation.reading import measure_reader
 from worldattention.core.evaluation.recall_plan import plan_scene

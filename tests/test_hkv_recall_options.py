@@ -63,6 +63,34 @@ def test_every_event_gets_its_best_page_first():
     assert result.similarities.tolist() == [0, 1, 0, 0, 1, 0]
 
 
+def test_a_page_of_a_less_similar_chunk_has_to_be_better_by_what_its_prompt_lacks():
+    memory, query = two_worlds()
+    prompt = torch.nn.functional.normalize(torch.tensor([[1.0, 0.9, 0.6, 0, 0, 0]]), dim=1)
+    cosines = prompt[0]
+    plain = retrieve("hkv", memory, query, prompt)
+    assert plain.chosen == (9, 10, 11), "the best pages of all three chunks"
+    for weight in torch.rand(20) * 20:
+        result = retrieve("hkv", memory, query, prompt, limits=Limits(similarity=float(weight)))
+        assert torch.equal(result.scores[:12], plain.scores[:12])
+        wanted = [float(plain.scores[p] - weight * (cosines[0] - cosines[p // 4])) for p in range(12)]
+        assert result.chosen == tuple(sorted(sorted(range(12), key=lambda p: -wanted[p])[:3]))
+    assert result.candidates == plain.candidates
+    assert retrieve("hkv", memory, query, prompt, limits=Limits(similarity=1e3)).chosen == (1, 2, 3)
+    few = replace(memory, spans=memory.spans[2:], means=memory.means[2:])
+    filled = retrieve("hkv", few, query, prompt, limits=Limits(similarity=1e3))
+    assert filled.chosen == (0, 1, 5), "two pages of the best chunk, the third of the next"
+
+
+def test_the_best_chunks_of_all_events_are_equally_similar():
+    memory, query = two_worlds()
+    events = torch.nn.functional.normalize(
+        torch.tensor([[0, 0.7, 0, 0, 0, 0.1], [0, 0.3, 0.1, 0, 0.2, 0]]), dim=1
+    )
+    memory = replace(memory, prompts=torch.eye(6)[[0, 1, 1, 3, 4, 5]])
+    result = retrieve("hkv", memory, query, events, limits=Limits(similarity=1e3, width=6))
+    assert {int(memory.spans[page, 2]) for page in result.chosen} == {1, 2}, "the same prompt, told twice"
+
+
 def test_recency_prefers_young_pages_and_changes_no_score():
     memory, query = two_worlds()
     query = -query  # old pages score best
@@ -189,11 +217,18 @@ def test_records_look_only_at_pages_that_moved(tmp_path, monkeypatch):
 
 def test_options_reach_the_cache():
     config = Options(
-        codec="fp8", write_through=True, recall_every_blocks=4, recency=0.5, diversity=0.25
+        codec="fp8",
+        write_through=True,
+        recall_every_blocks=4,
+        recency=0.5,
+        diversity=0.25,
+        similarity=3.0,
+        device_quota_bytes=7,
     ).engine_config(ProjectSettings())
     cache = config.cache
     assert (cache.codec, cache.write_through, cache.recall_every_blocks) == ("fp8", True, 4)
-    assert (cache.recency, cache.diversity) == (0.5, 0.25)
+    assert (cache.recency, cache.diversity, cache.similarity) == (0.5, 0.25, 3.0)
+    assert cache.device_quota_bytes == 7
     assert Options().engine_config(ProjectSettings()) == preset_config("playground")
     assert live(config).cache.read_deadline_ms is not None
     assert memory_shape(live(config)) == memory_shape(config)

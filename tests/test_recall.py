@@ -12,13 +12,12 @@ from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.evaluation.recall import (
     POLICIES,
     RecallSettings,
-    agreement,
-    majority,
 )
 from worldattention.core.evaluation.recall import (
     evaluate_recall as evaluate_recall_in,
 )
 from worldattention.core.evaluation.recall_plan import plan_episode
+from worldattention.core.evaluation.recall_report import agreement, majority
 from worldattention.core.evaluation.statistics import Hits
 from worldattention.core.evaluation.variety import entropy, expected_entropy, variety
 from worldattention.core.evaluation.worlds import OneWorld

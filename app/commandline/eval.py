@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from worldattention.app.commandline import console
 from worldattention.app.commandline.options import Options, positive, seconds
 from worldattention.core.errors import UserError
+from worldattention.core.evaluation.records import EVERYTHING, Share
 
 HELP = "measure memory, prompt following, drift and their parts"
 
@@ -36,6 +37,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with drift: length of a world (default: 60)",
     )
     add(
+        "--widths",
+        action="store_true",
+        help="with recall: hkv with 1 and with 2 chunks in its first stage as well",
+    )
+    add(
+        "--share",
+        type=_share,
+        default=EVERYTHING,
+        metavar="I/N",
+        help="only part I of N of the episodes, for several processes (recall, prompt, drift, ablation)",
+    )
+    add(
+        "--records",
+        type=Path,
+        metavar="FILE",
+        help="append what is finished, as lines of JSON (recall, prompt, drift, ablation)",
+    )
+    add(
+        "--from",
+        dest="records_of",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="make the report of such records instead of worlds; ablation takes those of recall",
+    )
+    add(
         "--worlds",
         type=positive,
         default=None,
@@ -59,7 +86,15 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     return 0
 
 
-MEASUREMENTS = ("recall", "prompt", "drift", "ablation", "density", "reader")
+MEASUREMENTS = ("recall", "prompt", "drift", "ablation", "density", "reader", "autoencoder")
+
+
+def _share(text: str) -> Share:
+    """As '2/8': the second of eight parts."""
+    number, slash, parts = text.partition("/")
+    if not slash or not 1 <= positive(number) <= positive(parts):
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no part like 2/8")
+    return Share(int(number), int(parts))
 
 
 def _write(path: Path, table: str) -> None:

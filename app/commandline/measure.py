@@ -12,17 +12,26 @@ from worldattention.app.commandline import console
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options
-from worldattention.core.evaluation.ablation import AblationReport, evaluate_ablation
+from worldattention.core.evaluation.ablation import (
+    WIDTHS,
+    AblationReport,
+    ablation_of_records,
+    evaluate_ablation,
+)
 from worldattention.core.evaluation.density import DensityReport, measure_density
-from worldattention.core.evaluation.drift import DriftReport, DriftSettings, evaluate_drift
-from worldattention.core.evaluation.following import FollowingReport, FollowingSettings, evaluate_following
+from worldattention.core.evaluation.drift import DriftReport, DriftSettings, drift_of_records, evaluate_drift
+from worldattention.core.evaluation.following import FollowingSettings, evaluate_following
+from worldattention.core.evaluation.following_report import FollowingReport, following_of_records
 from worldattention.core.evaluation.pocket_reader import PocketReader, find_reader
 from worldattention.core.evaluation.reading import ReadingReport, measure_reader
-from worldattention.core.evaluation.recall import POLICIES, RecallReport, RecallSettings, evaluate_recall
+from worldattention.core.evaluation.recall import POLICIES, RecallSettings, evaluate_recall
+from worldattention.core.evaluation.recall_report import RecallReport, report_of_records
+from worldattention.core.evaluation.reconstruction import ReconstructionReport, measure_reconstruction
+from worldattention.core.evaluation.records import Recorder, read_records
 from worldattention.core.evaluation.truth import TrueScenes
 from worldattention.core.evaluation.understanding import UnderstandingReport, measure_understanding
 from worldattention.core.evaluation.worlds import Lockstep, OneWorld, Worlds
-from worldattention.core.loading import load_autoencoder, model_folder
+from worldattention.core.loading import load_autoencoder, model_folder, pick_device
 from worldattention.core.models.text import MiniLMEncoder
 from worldattention.core.project import ProjectSettings
 
@@ -40,35 +49,55 @@ class Bench:
     worlds: Worlds
     cancel: Callable[[], bool]
     show: Callable[[int, int], None]
+    recorder: Recorder
 
 
 def recall(arguments: argparse.Namespace, options: Options) -> RecallReport:
     """What comes back after an absence, by retrieval policy."""
+    if arguments.records_of:
+        return report_of_records(read_records(arguments.records_of, "recall"))
     reader = _reader(arguments, options)
     policies = POLICIES if options.retrieval is None else ("hkv", "none", options.retrieval)
     settings = RecallSettings(
-        episodes=arguments.episodes, seed=options.seed or 0, policies=tuple(dict.fromkeys(policies))
+        episodes=arguments.episodes,
+        seed=options.seed or 0,
+        policies=tuple(dict.fromkeys(policies)),
+        widths=WIDTHS[:-1] if arguments.widths else (),
+        share=arguments.share,
     )
     with _open(arguments, options, "Recall", "blocks") as bench:
-        return evaluate_recall(bench.worlds, reader, settings, bench.show, bench.cancel)
+        return evaluate_recall(bench.worlds, reader, settings, bench.show, bench.cancel, bench.recorder)
 
 
 def ablation(arguments: argparse.Namespace, options: Options) -> AblationReport:
     """Recall by attention mode, policy and width of the first stage."""
+    if arguments.records_of:
+        return ablation_of_records(read_records(arguments.records_of, "recall"))
     reader = _reader(arguments, options)
-    settings = RecallSettings(episodes=arguments.episodes, seed=options.seed or 0)
+    settings = RecallSettings(episodes=arguments.episodes, seed=options.seed or 0, share=arguments.share)
     with _open(arguments, options, "Ablation", "blocks") as bench:
-        return evaluate_ablation(bench.worlds, reader, settings, progress=bench.show, cancel=bench.cancel)
+        return evaluate_ablation(
+            bench.worlds,
+            reader,
+            settings,
+            progress=bench.show,
+            cancel=bench.cancel,
+            recorder=bench.recorder,
+        )
 
 
 def prompt(arguments: argparse.Namespace, options: Options) -> FollowingReport:
     """Whether new scenes show what was said."""
+    if arguments.records_of:
+        return following_of_records(read_records(arguments.records_of, "prompt"))
     reader = _reader(arguments, options)
-    settings = FollowingSettings(episodes=arguments.episodes, seed=options.seed or 0)
+    settings = FollowingSettings(episodes=arguments.episodes, seed=options.seed or 0, share=arguments.share)
     autoencoder = load_autoencoder(model_folder(options.model) / "autoencoder")
     with _open(arguments, options, "Scenes", "blocks") as bench:
         truth = TrueScenes(autoencoder, bench.engine.model.device)
-        return evaluate_following(bench.worlds, reader, truth, settings, bench.show, bench.cancel)
+        return evaluate_following(
+            bench.worlds, reader, truth, settings, bench.show, bench.cancel, bench.recorder
+        )
 
 
 def understanding(arguments: argparse.Namespace, options: Options) -> UnderstandingReport:
@@ -78,10 +107,17 @@ def understanding(arguments: argparse.Namespace, options: Options) -> Understand
 
 def drift(arguments: argparse.Namespace, options: Options) -> DriftReport:
     """Whether a world stays as it was."""
+    if arguments.records_of:
+        return drift_of_records(read_records(arguments.records_of, "drift"))
     reader = _reader(arguments, options)
-    settings = DriftSettings(episodes=arguments.episodes, seed=options.seed or 0, seconds=arguments.seconds)
+    settings = DriftSettings(
+        episodes=arguments.episodes,
+        seed=options.seed or 0,
+        seconds=arguments.seconds,
+        share=arguments.share,
+    )
     with _open(arguments, options, "Drift", "blocks") as bench:
-        return evaluate_drift(bench.worlds, reader, settings, bench.show, bench.cancel)
+        return evaluate_drift(bench.worlds, reader, settings, bench.show, bench.cancel, bench.recorder)
 
 
 def density(arguments: argparse.Namespace, options: Options) -> DensityReport:
@@ -92,13 +128,28 @@ def density(arguments: argparse.Namespace, options: Options) -> DensityReport:
 
 def reader(arguments: argparse.Namespace, options: Options) -> ReadingReport:
     """How well the reader of attributes reads."""
-    network = _reader(arguments, options).network
-    autoencoder = load_autoencoder(model_folder(options.model) / "autoencoder")
+    device = pick_device(options.device)
+    network = _reader(arguments, options).network.to(device)
+    autoencoder = load_autoencoder(model_folder(options.model) / "autoencoder").to(device)
     with cancel_on_signal() as cancel, console.progress_bar("Reader", "scenes") as show:
         return measure_reader(
             network,
             autoencoder,
             arguments.episodes,
+            options.seed or 0,
+            lambda done, total: show(done, total, ""),
+            cancel,
+        )
+
+
+def autoencoder(arguments: argparse.Namespace, options: Options) -> ReconstructionReport:
+    """What the autoencoder loses."""
+    network = load_autoencoder(model_folder(options.model) / "autoencoder")
+    with cancel_on_signal() as cancel, console.progress_bar("Autoencoder", "batches") as show:
+        return measure_reconstruction(
+            network,
+            arguments.episodes,
+            pick_device(options.device),
             options.seed or 0,
             lambda done, total: show(done, total, ""),
             cancel,
@@ -115,10 +166,11 @@ def _open(arguments: argparse.Namespace, options: Options, title: str, unit: str
     with ExitStack() as stack:
         engine = stack.enter_context(closing(open_engine(options, ProjectSettings())))
         count = arguments.worlds or (GPU_WORLDS if engine.device_name.startswith("cuda") else 1)
-        count = min(count, arguments.episodes)
+        count = min(count, len(arguments.share.of(arguments.episodes)))
         worlds: Worlds = OneWorld(engine)
         if count > 1:
             worlds = stack.enter_context(closing(Lockstep(engine, count)))
         cancel = stack.enter_context(cancel_on_signal())
         show = stack.enter_context(console.progress_bar(title, unit))
-        yield Bench(engine, worlds, cancel, lambda done, total: show(done, total, ""))
+        recorder = Recorder(arguments.records)
+        yield Bench(engine, worlds, cancel, lambda done, total: show(done, total, ""), recorder)

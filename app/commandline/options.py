@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 
 _OF_THE_CACHE = (
+    "device_quota_bytes",
     "dram_quota_bytes",
     "disk_quota_bytes",
     "codec",
     "recall_every_blocks",
+    "similarity",
     "recency",
     "diversity",
 )
@@ -42,11 +44,13 @@ class Options:
     retrieval: str | None = None
     density: float | None = None
     seed: int | None = None
+    device_quota_bytes: int | None = None
     dram_quota_bytes: int | None = None
     disk_quota_bytes: int | None = None
     codec: CodecName | None = None
     write_through: bool = False
     recall_every_blocks: int | None = None
+    similarity: float | None = None
     recency: float | None = None
     diversity: float | None = None
     text_pack: Path | None = None
@@ -90,7 +94,11 @@ def fit_to_machine(options: Options, config: EngineConfig) -> tuple[EngineConfig
     from worldattention.core.hkv.session import default_folder
     from worldattention.core.loading import pick_device
 
-    asked = {"dram": options.dram_quota_bytes, "disk": options.disk_quota_bytes}
+    asked = {
+        "device": options.device_quota_bytes,
+        "dram": options.dram_quota_bytes,
+        "disk": options.disk_quota_bytes,
+    }
     cache, warnings = fit_quotas(
         config.cache,
         pick_device(options.device),
@@ -139,6 +147,7 @@ def common_options() -> argparse.ArgumentParser:
     )
     add("--density", type=share, metavar="D", help="share of key blocks to read, instead of the threshold")
     add("--seed", type=seed, metavar="N", help="another world of the same prompts")
+    add("--device-quota", dest="device_quota_bytes", type=size, metavar="SIZE", help="for pages, as 1G")
     add("--dram-quota", dest="dram_quota_bytes", type=size, metavar="SIZE", help="as 2G or 500M")
     add("--disk-quota", dest="disk_quota_bytes", type=size, metavar="SIZE", help="as 8G")
     add(
@@ -154,6 +163,12 @@ def common_options() -> argparse.ArgumentParser:
         type=whole,
         metavar="N",
         help="recall pages every N blocks, not only when the prompt changes (0: no)",
+    )
+    add(
+        "--similarity",
+        type=not_negative,
+        metavar="W",
+        help="score that a page loses by its prompt being less like the new one than the best page's (default: 20)",
     )
     add("--recency", type=not_negative, metavar="W", help="score that a page loses a minute of its age")
     add(

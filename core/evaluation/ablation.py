@@ -6,20 +6,22 @@ forked for each way to come back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from worldattention.core.errors import UserError
 from worldattention.core.evaluation.recall import (
     POLICIES,
     Progress,
     Reader,
-    RecallReport,
     RecallSettings,
     evaluate_recall,
     width_name,
 )
-from worldattention.core.evaluation.statistics import Estimate, estimate_difference
+from worldattention.core.evaluation.recall_report import RecallReport, paired, report_of_records
+from worldattention.core.evaluation.records import NO_RECORDS, Record, Recorder
+from worldattention.core.evaluation.statistics import Estimate
 from worldattention.core.evaluation.worlds import Worlds
 
 WIDTHS = (1, 2, 3)
@@ -56,10 +58,11 @@ class AblationReport:
 
     def to_markdown(self) -> str:
         """Two tables for people."""
+        first = next(iter(self.by_attention))
         lines = [
-            f"Attention, retrieval hkv, {self._main.settings.episodes} episodes",
+            f"Attention, retrieval hkv, {self._main.episodes} episodes",
             "",
-            "| attention | accuracy | 95 % interval | hsa minus it | 95 % interval | variety |",
+            f"| attention | accuracy | 95 % interval | {first} minus it | 95 % interval | variety |",
             "|---|---|---|---|---|---|",
         ]
         for mode, report in self.by_attention.items():
@@ -82,6 +85,7 @@ def evaluate_ablation(
     modes: tuple[str, ...] = MODES,
     progress: Progress | None = None,
     cancel: Callable[[], bool] | None = None,
+    recorder: Recorder = NO_RECORDS,
 ) -> AblationReport:
     """Every mode of `modes` over the same episodes; the first one with all policies and widths.
 
@@ -99,8 +103,36 @@ def evaluate_ablation(
             if progress is not None:
                 progress(before + done, total)
 
-        reports[str(plan.attention)] = evaluate_recall(worlds, reader, plan, advance, cancel)
+        reports[str(plan.attention)] = evaluate_recall(worlds, reader, plan, advance, cancel, recorder)
         before += plan.blocks
-    first = reports[modes[0]].hits["hkv"]
-    minus = {mode: estimate_difference(first, reports[mode].hits["hkv"], settings.seed) for mode in modes[1:]}
+    return _compare(reports)
+
+
+def ablation_of_records(records: Sequence[Record]) -> AblationReport:
+    """The report of kept returns, of any attention modes: `hsa` first, if it is among them.
+
+    Raises:
+        UserError: none of them recalled by `hkv`, or they differ in their seed.
+    """
+    found = {record["attention"] for record in records if record["variant"] == "hkv"}
+    if not found:
+        raise UserError(
+            "None of these records is of retrieval hkv: give files of --records of one evaluation."
+        )
+    return _compare(
+        {
+            mode: report_of_records([record for record in records if record["attention"] == mode])
+            for mode in MODES
+            if mode in found
+        }
+    )
+
+
+def _compare(reports: dict[str, RecallReport]) -> AblationReport:
+    main, *others = reports
+    minus = {}
+    for mode in others:
+        difference = paired(reports[main].hits["hkv"], reports[mode].hits["hkv"], reports[main].seed)
+        if difference is not None:
+            minus[mode] = difference
     return AblationReport(reports, minus)

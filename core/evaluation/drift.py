@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from worldattention.core.errors import Cancelled
-from worldattention.core.evaluation.following import FOLLOWED, Reads
+from worldattention.core.evaluation.following import Reads
+from worldattention.core.evaluation.following_report import FOLLOWED
 from worldattention.core.evaluation.pictures import Frames, Values, gradient_energy, motion_energy
 from worldattention.core.evaluation.recall import Progress
 from worldattention.core.evaluation.recall_plan import SceneWords, plan_scene
+from worldattention.core.evaluation.records import EVERYTHING, NO_RECORDS, Record, Recorder, Share, agreed
 from worldattention.core.evaluation.statistics import Estimate, estimate_mean, estimate_ratio
 from worldattention.core.evaluation.vde import CHUNKS, video_drift_error
 from worldattention.core.evaluation.worlds import World, Worlds
@@ -26,13 +28,14 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class DriftSettings:
-    """Lengths in seconds; the first and last `end_seconds` are compared."""
+    """Lengths in seconds; the first and last `end_seconds` are compared. Only the worlds of `share` are made."""
 
     episodes: int = 16
     seed: int = 0
     seconds: float = 60.0
     end_seconds: float = 10.0
     frame_stride: int = 8
+    share: Share = EVERYTHING
 
     @property
     def blocks(self) -> int:
@@ -42,12 +45,24 @@ class DriftSettings:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One world: energies of every frame, and the share of prompted attributes read right at both ends."""
+    """World `index`: energies of every frame, and the share of prompted attributes read right at both ends."""
 
+    index: int
     gradient: Values
     motion: Values
     read_first: float
     read_last: float
+
+    def to_record(self) -> dict[str, Any]:
+        """What is kept."""
+        energies = {name: np.round(getattr(self, name), 4).tolist() for name in ("gradient", "motion")}
+        return {"index": self.index, "read_first": self.read_first, "read_last": self.read_last, **energies}
+
+    @classmethod
+    def of_record(cls, record: Record) -> Course:
+        """The inverse of `to_record`, but for rounding."""
+        gradient, motion = (np.array(record[name], np.float64) for name in ("gradient", "motion"))
+        return cls(int(record["index"]), gradient, motion, record["read_first"], record["read_last"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +71,24 @@ class DriftReport:
 
     estimates: dict[str, Estimate]
     attention: str
-    settings: DriftSettings
+    episodes: int
+    seed: int
+    seconds: float
 
     def to_json(self) -> dict[str, Any]:
         """An estimate a figure; under `about` what was done."""
         about = {
             "attention": self.attention,
-            "episodes": self.settings.episodes,
-            "seed": self.settings.seed,
-            "seconds": self.settings.seconds,
+            "episodes": self.episodes,
+            "seed": self.seed,
+            "seconds": self.seconds,
         }
         return {**{name: estimate.to_json() for name, estimate in self.estimates.items()}, "about": about}
 
     def to_markdown(self) -> str:
         """A table for people."""
         lines = [
-            f"Drift over {self.settings.seconds:g} s, attention {self.attention}, {self.settings.episodes} worlds",
+            f"Drift over {self.seconds:g} s, attention {self.attention}, {self.episodes} worlds",
             "",
             "| figure | value | 95 % interval |",
             "|---|---|---|",
@@ -89,9 +106,19 @@ def evaluate_drift(
     settings: DriftSettings,
     progress: Progress | None = None,
     cancel: Callable[[], bool] | None = None,
+    recorder: Recorder = NO_RECORDS,
 ) -> DriftReport:
-    """Runs the worlds (which are reset) and sums them up. Raises Cancelled when `cancel` said so."""
+    """Runs the worlds (which are reset) and sums them up; `recorder` gets every world when it ends.
+
+    Raises:
+        UserError: records cannot be written.
+        Cancelled: `cancel` said so.
+    """
     done = 0
+    attention = worlds.config.attention.mode
+    about: dict[str, Any] = {"what": "drift", "attention": attention, "seed": settings.seed}
+    about |= {"seconds": settings.seconds, "end_seconds": settings.end_seconds}
+    indices = settings.share.of(settings.episodes)
 
     def advance() -> None:
         nonlocal done
@@ -99,29 +126,40 @@ def evaluate_drift(
             raise Cancelled
         done += 1
         if progress is not None:
-            progress(done, settings.episodes * settings.blocks)
+            progress(done, len(indices) * settings.blocks)
 
-    scenes = [plan_scene(index, settings.seed) for index in range(settings.episodes)]
-    jobs = [
-        partial(
-            _run, scene=scene, seed=seed, reader=reader, settings=settings, advance=advance, cancel=cancel
-        )
-        for scene, seed in scenes
-    ]
-    courses = worlds.map(jobs)
-    return DriftReport(_estimates(courses, settings), worlds.config.attention.mode, settings)
+    def run(world: World, index: int) -> Course:
+        course = _run(world, index, reader, settings, advance, cancel)
+        recorder.add(about, course.to_record())
+        return course
+
+    courses = worlds.map([partial(run, index=index) for index in indices])
+    return _report(courses, attention, settings)
+
+
+def drift_of_records(records: Sequence[Record]) -> DriftReport:
+    """The report of kept worlds. Raises UserError when they are of different evaluations."""
+    courses = {int(record["index"]): Course.of_record(record) for record in records}
+    names = "seed", "seconds", "end_seconds"
+    settings = DriftSettings(**{name: agreed(records, name) for name in names})
+    return _report([courses[index] for index in sorted(courses)], agreed(records, "attention"), settings)
+
+
+def _report(courses: Sequence[Course], attention: str, settings: DriftSettings) -> DriftReport:
+    estimates = _estimates(courses, settings)
+    return DriftReport(estimates, attention, len(courses), settings.seed, settings.seconds)
 
 
 def _run(
     world: World,
-    scene: SceneWords,
-    seed: int,
+    index: int,
     reader: Reads,
     settings: DriftSettings,
     advance: Callable[[], None],
     cancel: Callable[[], bool] | None,
 ) -> Course:
     """One world under one prompt; pictures are dropped block by block."""
+    scene, seed = plan_scene(index, settings.seed)
     prompt = scene.phrase(random.Random(seed))
     world.reset(seed)
     ends = max(1, min(round(settings.end_seconds * FPS / 12), settings.blocks // 2))
@@ -141,6 +179,7 @@ def _run(
         if block >= settings.blocks - ends:
             last_reads.append(_share(reader, frames, scene, settings.frame_stride))
     return Course(
+        index,
         np.concatenate(gradient),
         np.concatenate(motion),
         float(np.mean(first_reads)),

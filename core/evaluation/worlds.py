@@ -1,8 +1,8 @@
 """Worlds to measure in: one after the other, or several at once whose model passes meet in one call.
 
 Several worlds at once: each runs its job in a thread of its own, one thread at a time. A thread that comes to the
-model waits there; when all wait, their latents, times and prompts go through the network as one batch, and each
-world's attention reads its own window. Engine, memory and retrieval are those of a single world.
+model waits there; when all wait, their latents, times and prompts go through the network as one batch, and their
+attention, each over its own window, as the heads of one. Engine, memory and retrieval are those of a single world.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
+from worldattention.core.evaluation.beside import AttentionBeside
 from worldattention.core.geometry import Geometry
 from worldattention.core.models.transformer import (
     Attend,
@@ -110,6 +111,7 @@ class _Meeting:
 
     def __init__(self, model: CausalWanTransformer3DModel, rows: int) -> None:
         self._model, self._rows = model, rows
+        self._attention = AttentionBeside()
         self._turn = threading.Condition()
         self._running = 0
         self._waiting: list[_Pass] = []
@@ -150,7 +152,10 @@ class _Meeting:
         self.passes.append(len(passes))
         try:
             with torch.inference_mode():
-                parts = _predict_all(self._model, passes, max(len(passes), self._rows)).split(1)
+                attend = self._attention([one.attend for one in passes])
+                rows = max(len(passes), self._rows)
+                parts = _predict_all(self._model, passes, rows, attend).split(1)
+                attend.finish()
             for one, part in zip(passes, parts, strict=False):
                 one.out = part
         except Exception as failure:
@@ -159,18 +164,11 @@ class _Meeting:
         self._turn.notify_all()
 
 
-def _predict_all(model: CausalWanTransformer3DModel, passes: list[_Pass], rows: int) -> Tensor:
+def _predict_all(
+    model: CausalWanTransformer3DModel, passes: list[_Pass], rows: int, attend: Attend
+) -> Tensor:
     """Velocities [rows, F, C, h, w]; rows behind those of the passes are filled up and mean nothing."""
-    spare = rows - len(passes)
-
-    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        attended = []
-        for n, one in enumerate(passes):
-            row = slice(n, n + 1)
-            attended.append(one.attend(layer, q[row], k[row], v[row]))
-        return torch.cat([*attended, torch.zeros_like(q[len(passes) :])])
-
-    filled = [*passes, *(spare * passes[-1:])]
+    filled = [*passes, *((rows - len(passes)) * passes[-1:])]
     first = passes[0]
     if all(one.time is first.time for one in passes):
         time = first.time

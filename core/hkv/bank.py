@@ -198,6 +198,7 @@ class KVBank:
         `prompt_vector [E]`, or one for each event of the prompt; `policy`: by default the configuration's.
         """
         config = self.config
+        weights = config.similarity, config.recency, config.diversity
         vectors = [prompt_vector] if isinstance(prompt_vector, Tensor) else prompt_vector
         frames = None if config.authors_layout else self.recall_frames
         return retrieve(
@@ -206,9 +207,7 @@ class KVBank:
             query,
             torch.stack([unit_vector(vector) for vector in vectors]),
             excluded=excluded_frames,
-            limits=Limits(
-                config.recalled_pages, frames, config.stage1_width, config.recency, config.diversity
-            ),
+            limits=Limits(config.recalled_pages, frames, config.stage1_width, *weights),
             preset="authors" if config.authors_layout else "playground",
             seed=self.seed,
             block=block,

@@ -4,8 +4,12 @@ Stage 1 ranks chunks by the cosine of their prompt vectors with the new prompt; 
 pages of the best chunks by Qbar . Kbar / sqrt(D) (paper: HKV; DESIGN 3). Rival policies share the
 interface, so that they can be compared live.
 
+The mean key of a page has a part that no query changes: it lifts all pages of a chunk above those of another, whatever
+is asked for (measured: pages of another place were taken before those of the scene that returned). So a page of a
+less similar chunk has to win by more than `similarity` times what its chunk's cosine falls short of the best one's.
+
 A prompt of several events ranks chunks once for each of them, and each gets a page of its best chunk before any
-gets a second one. Recency and diversity, off by default, change the order in which pages are taken, not their scores.
+gets a second one. Similarity, recency and diversity change the order in which pages are taken, not their scores.
 
 Chunks without a page outside the window take no place in stage 1: they have nothing to give.
 Equal scores go to the older chunk or page, so that the result never depends on the machine.
@@ -42,12 +46,13 @@ class Memory:
 class Limits:
     """How much a recall may bring: pages, frames (None: uncut), and chunks in stage 1.
 
-    `recency` and `diversity`: see `CacheConfig`.
+    `similarity`, `recency` and `diversity`: see `CacheConfig`.
     """
 
     pages: int = 3
     frames: int | None = 24
     width: int = 3
+    similarity: float = 0.0
     recency: float = 0.0
     diversity: float = 0.0
 
@@ -174,6 +179,15 @@ def _aged(scores: Tensor, spans: Tensor, now_frame: int, recency: float) -> Tens
     return scores - recency * age / LATENTS_A_MINUTE
 
 
+def _behind(each: Tensor, chunk_of: Tensor, groups: list[list[int]]) -> Tensor:
+    """By how much every page's chunk falls short of an event's best one: cosines [N, C], chunk ids [P] -> [P].
+
+    Of several events the one under which it is the least counts.
+    """
+    best = torch.stack([row[group].max() for row, group in zip(each, groups, strict=True)])
+    return (best[:, None] - each).amin(0).clamp_min(0)[chunk_of]
+
+
 def _diverse(order: list[int], scores: Tensor, means: Tensor, weight: float) -> Iterator[int]:
     """Maximal marginal relevance: always the page with the best score less `weight` x its likeness to those taken.
 
@@ -246,8 +260,10 @@ def retrieve(
     elif len(pool):
         scores[pool] = score_pages(query, memory.means[pool.to(memory.means.device)], preset)
     wanted = scores
+    if limits.similarity and policy == "hkv" and len(pool):
+        wanted = scores - limits.similarity * _behind(each, spans[:, 2], groups)
     if limits.recency and len(pool):
-        wanted = _aged(scores, spans, int((spans[:, 0] + spans[:, 1]).max()), limits.recency)
+        wanted = _aged(wanted, spans, int((spans[:, 0] + spans[:, 1]).max()), limits.recency)
     order: Iterable[int] = _preference(policy, pool, wanted, seed, block).tolist()
     if limits.diversity and policy in ("hkv", "mismatched"):
         order = islice(_diverse(list(order), wanted, memory.means, limits.diversity), 8 * limits.pages)

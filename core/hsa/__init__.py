@@ -3,7 +3,13 @@
 from worldattention.core.hsa.attention import HeadStatistics, attend
 from worldattention.core.hsa.parameters import HSAParameters
 from worldattention.core.hsa.training import hsa_training_attention
-from worldattention.core.hsa.window import AttentionWindow, build_window, refresh_context, update_tail
+from worldattention.core.hsa.window import (
+    AttentionWindow,
+    build_window,
+    refresh_context,
+    side_by_side,
+    update_tail,
+)
 
 __all__ = [
     "AttentionWindow",
@@ -13,5 +19,6 @@ __all__ = [
     "build_window",
     "hsa_training_attention",
     "refresh_context",
+    "side_by_side",
     "update_tail",
 ]

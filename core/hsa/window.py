@@ -7,7 +7,9 @@ are computed once (`refresh_context`). The current block lies last and is rewrit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -47,6 +49,21 @@ class AttentionWindow:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine is not None:
                 mine.copy_(theirs)
+
+
+def side_by_side(windows: Sequence[AttentionWindow]) -> AttentionWindow:
+    """One window whose heads are those of several alike, [B, L, N * H, D]: a copy.
+
+    All that attention does is done for each head by itself, with weights that heads share, so that worlds which
+    lie side by side do not see one another.
+    """
+
+    def joined(name: str) -> Any:
+        parts = [getattr(window, name) for window in windows]
+        return None if parts[0] is None else torch.cat(parts, 2)
+
+    fields = ("keys", "values", "pooled", "coarse_keys", "coarse_values")
+    return replace(windows[0], **{name: joined(name) for name in fields})
 
 
 def build_window(
