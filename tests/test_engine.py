@@ -71,8 +71,11 @@ def test_case_3_a_recall_block_recalls_the_first_scene_and_names_its_prompt() ->
     assert recall.chunk_similarity[0] > recall.chunk_similarity[1]
     assert len(recall.chosen) == 3
     assert set(recall.chosen) <= set(recall.candidates)
+    assert {record.pages[page].chunk for page in recall.chosen} == {0}, "of the scene that is asked for again"
     spans = [(span.kind, span.frames) for span in record.window]
-    assert spans == [("sink", 3), ("page", 8), ("page", 8), ("page", 8), ("recent", 5), ("current", 3)]
+    pages = [("page", record.pages[page].frames) for page in recall.chosen]
+    recent = 32 - 3 - sum(frames for _, frames in pages)
+    assert spans == [("sink", 3), *pages, ("recent", recent), ("current", 3)]
     chosen = {record.pages[page].first_frame for page in recall.chosen}
     assert chosen == {span.first_frame for span in record.window if span.kind == "page"}
     later = results[27].telemetry
