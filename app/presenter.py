@@ -67,7 +67,7 @@ class Presenter(QObject):
 
     def show_loading(self, stage: str, fraction: float) -> None:
         """How far loading is."""
-        stage = spoken(stage)
+        stage = translate("Stages", stage)
         words = f"{stage[:1].upper()}{stage[1:]}"
         self._window.viewport.show_overlay(Overlay(self.tr("Waking the world"), words, fraction))
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from worldattention.core.config import SHAPES_MEMORY, AttentionConfig, EngineConfig, memory_shape
 from worldattention.core.cuda_graph import graph_recorder
-from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.errors import UserError, go_on
 from worldattention.core.geometry import Geometry
 from worldattention.core.history import BlockRecord, block_record
 from worldattention.core.hkv.bank import KVBank
@@ -228,7 +228,7 @@ class Engine:
     ) -> BlockResult:
         """Makes the next block under `prompt`; with `replay`, from the pages which that record names.
 
-        `cancel` is asked between denoising steps. Raises Cancelled or UserError; the world is then unchanged.
+        `cancel` is asked between all passes of the model. Raises Cancelled or UserError; the world is then unchanged.
         """
         watch, before = Stopwatch(self.model.device), self._moment()
         changed = prompt != self._spoken
@@ -237,13 +237,15 @@ class Engine:
         with watch("install"):
             draft = self._open_window(changed, replay)
         recall = self._memory.recall_due(prompt, self.block, changed, self._last_policy)
-        velocity = self._velocity(draft, spoken, recall, cancel or (lambda: False), watch)
+        velocity = self._velocity(draft, spoken, recall, cancel, watch)
         noise = block_noise(self.config.seed, self.block, (1, *self.geometry.latent_shape))
         with watch("denoise"):
             latents = denoise(noise.to(self.model.device), self._timesteps, velocity)
         heads = draft.attention.head_table()
+        go_on(cancel)
         with watch("context"):
             keys, values = self._passes.clean(draft.attention, latents, spoken)
+        go_on(cancel)
         with watch("decode"):
             frames = self._decoder.decode_block(latents[0]).numpy()
         with watch("bank"):
@@ -276,21 +278,19 @@ class Engine:
         draft: _Draft,
         spoken: Spoken,
         recall: bool,
-        cancel: Callable[[], bool],
+        cancel: Callable[[], bool] | None,
         watch: Stopwatch,
     ) -> Callable[[Tensor, int], Tensor]:
         """The model as the sampler calls it. On a recall block the first step runs twice (DESIGN 2, step 3)."""
 
         def velocity(latents: Tensor, step: int) -> Tensor:
-            if cancel():
-                raise Cancelled
+            go_on(cancel)
             if step == 0 and recall:
                 draft.attention.start_query(scoring_layers(self.model, self.config))
                 self._passes.predict(latents, self._timesteps[0], spoken, draft.attention)
                 with watch("retrieve"):
                     self._recall(draft, spoken)
-                if cancel():
-                    raise Cancelled
+                go_on(cancel)
             return self._passes.predict(latents, self._timesteps[step], spoken, draft.attention)
 
         return velocity

@@ -1,4 +1,6 @@
-"""The one exception that people see."""
+"""The one exception that people see, and the one that obeys them."""
+
+from collections.abc import Callable
 
 
 class UserError(Exception):
@@ -10,3 +12,9 @@ class UserError(Exception):
 
 class Cancelled(Exception):
     """Work was cancelled by the user between two steps; nothing was lost."""
+
+
+def go_on(cancelled: Callable[[], bool] | None) -> None:
+    """Asks between two steps. Raises Cancelled when the work shall stop."""
+    if cancelled is not None and cancelled():
+        raise Cancelled

@@ -131,12 +131,37 @@ def templates(path: Path) -> set[str]:
     return found
 
 
+TELLING = ("UserError", "lose_exactness", "_notices.append", "_notices.extend", "_say_once")
+"""Calls with a sentence that people read."""
+
+
 def refusals(path: Path) -> set[str]:
-    """The sentences with which a file refuses something, with `{}` for what varies."""
+    """The sentences with which a file refuses or tells something, with `{}` for what varies.
+
+    They stand in the call, in a constant of the file, or in what a function of the file returns.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    constants, functions = {}, {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            constants[node.targets[0].id] = node.value
+        elif isinstance(node, ast.FunctionDef):
+            functions[node.name] = [r.value for r in ast.walk(node) if isinstance(r, ast.Return) and r.value]
+
+    def said(value: ast.expr) -> Iterator[str]:
+        if isinstance(value, ast.Name) and value.id in constants:
+            yield from literals(constants[value.id])
+        elif isinstance(value, ast.Call) and called(value) in functions:
+            for returned in functions[called(value)]:
+                yield from literals(returned)
+        else:
+            yield from literals(value)
+
     return {
         text
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and called(node) == "UserError"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(TELLING)
         for argument in node.args[:1]
-        for text in literals(argument)
+        for text in said(argument)
+        if " " in text
     }

