@@ -1,17 +1,53 @@
-"""Large buffers come from the system and go back to it, so that a long world does not grow (CASES 7).
+"""What outlives a block lies outside the heap, so that a long world does not grow (CASES 7).
 
-Left alone, glibc raises its limit for memory maps to the largest buffer that was ever freed; pages on their way
-between the tiers then lie among short-lived activations, and the heap breaks up by tens of megabytes a minute.
+Pages that share the heap with short-lived activations break it up, by tens of megabytes a minute: an allocator
+puts the one into the holes which the other leaves. So lasting memory is mapped from the system, and goes back to it.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
+import mmap
 import platform
+from collections.abc import Sequence
 
-_M_MMAP_THRESHOLD = -3  # malloc.h
+import torch
+from torch import Tensor
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 MAPPED_BYTES = 12 << 20
-"""Buffers from this size on, a page of the pocket world in bfloat16, are mapped one by one."""
+"""Buffers from this size on are mapped one by one where the heap has no hole for them."""
+
+
+def lasting_memory(
+    shape: Sequence[int], dtype: torch.dtype, device: torch.device | str = "cpu", pinned: bool = False
+) -> Tensor:
+    """Zeros of this shape for what outlives a block; with `pinned`, page-locked memory of any content.
+
+    Raises RuntimeError, as torch does, when there is no memory.
+    """
+    if pinned:
+        return torch.empty(shape, dtype=dtype, pin_memory=True)
+    if torch.device(device).type != "cpu":
+        return torch.zeros(shape, dtype=dtype, device=device)
+    size = math.prod(shape) * dtype.itemsize
+    return _map(size).view(dtype).view(tuple(shape)) if size else torch.empty(shape, dtype=dtype)
+
+
+def lasting_copy(source: Tensor) -> Tensor:
+    """A copy that outlives a block."""
+    return lasting_memory(source.shape, source.dtype, source.device).copy_(source)
+
+
+def _map(size_bytes: int) -> Tensor:
+    """Zeroed memory of its own, `[size_bytes]` uint8; unmapped with its last view."""
+    private = {} if platform.system() == "Windows" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+    try:
+        memory = mmap.mmap(-1, size_bytes, **private)
+    except OSError as error:
+        raise RuntimeError(f"can't allocate memory: you tried to allocate {size_bytes} bytes") from error
+    return torch.frombuffer(memory, dtype=torch.uint8)
 
 
 def keep_heap_whole() -> bool:

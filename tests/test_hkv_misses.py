@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.banks import fill, make_bank, same_page, tiers_of, usage
-from worldattention.core.hkv import disk as disk_tier
+from worldattention.core import heap
 from worldattention.core.hkv.disk_io import DiskIO
 
 
@@ -23,7 +23,7 @@ def test_a_page_that_memory_has_no_room_for_is_missed_and_not_lost(tmp_path, mon
         raise torch.OutOfMemoryError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr(disk_tier.torch, "empty", empty)
+        patch.setattr(heap, "_map", empty)
         with bank.recall([0]) as recall:
             assert recall.missed == (0,)
     assert bank.tier_of(0) == "disk"

@@ -7,6 +7,7 @@ import psutil
 import pytest
 import torch
 
+from worldattention.core import heap
 from worldattention.core.config import CacheConfig
 from worldattention.core.errors import UserError
 from worldattention.core.hkv.codec import StoredPage
@@ -124,7 +125,7 @@ def test_a_machine_without_the_memory_stops_the_pool_with_one_notice(monkeypatch
     def empty(*args, **kwargs):
         raise torch.OutOfMemoryError("no")
 
-    monkeypatch.setattr(torch, "empty", empty)
+    monkeypatch.setattr(heap, "_map", empty)
     pool._free.clear()
     assert not pool.has_room(info)
     assert not pool.has_room(info)

@@ -19,7 +19,8 @@ from tests.banks import (
     tiers_of,
     usage,
 )
-from worldattention.core.hkv import moves, tiers
+from worldattention.core import heap
+from worldattention.core.hkv import moves
 from worldattention.core.hkv.moves import Job, Lane, Loan
 from worldattention.core.hkv.page import PageInfo
 from worldattention.core.hkv.thinning import Thinning
@@ -312,7 +313,7 @@ def test_without_memory_for_another_slot_a_move_is_waited_for(tmp_path, monkeypa
         raise torch.OutOfMemoryError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tiers.torch, "empty", empty)
+        patch.setattr(heap, "_map", empty)
         frames = torch.cat([frames, fill(bank, 4)], 2)
     assert tiers_of(bank) == ["disk"] * 4 + ["dram"] * 2 + ["device"] * 2
     with bank.recall(range(8)) as recall:

@@ -10,8 +10,9 @@ from tests.banks import fill, make_bank, same_page, usage
 from tests.toy import toy_config, toy_engine, toy_model
 from worldattention.app.cli import _explain
 from worldattention.app.faults import explain
+from worldattention.core import heap
 from worldattention.core.fitting import fitting_engine
-from worldattention.core.hkv import codec, tiers, window
+from worldattention.core.hkv import tiers, window
 from worldattention.core.hkv.moves import SideStream
 from worldattention.core.models.vae import PocketStreamingDecoder
 from worldattention.core.out_of_memory import bytes_asked, is_out_of_memory, with_less
@@ -119,7 +120,7 @@ def test_a_page_that_cannot_be_decoded_is_a_miss_and_stays(tmp_path, monkeypatch
     bank = make_bank(tmp_path, device=0, dram=4, codec="int8")
     fill(bank, 3)
     with monkeypatch.context() as patch:
-        patch.setattr(codec.torch, "empty", Failing(torch.empty, GPU_FULL, 0, 1))
+        patch.setattr(heap, "_map", Failing(heap._map, GPU_FULL, 0, 1))
         with bank.recall([0, 1]) as recall:
             assert recall.missed == (0,)
     with bank.recall([0, 1]) as recall:
@@ -137,7 +138,7 @@ def test_a_page_that_cannot_be_decoded_is_a_miss_and_stays(tmp_path, monkeypatch
 def test_case_06_what_a_world_needs_from_its_start_is_tried_smaller_once(tmp_path, monkeypatch, call, error):
     config, model = toy_config(**quotas(tmp_path)), toy_model()
     with monkeypatch.context() as patch:
-        patch.setattr(torch, "zeros", Failing(torch.zeros, error, call, 1))
+        patch.setattr(heap, "_map", Failing(heap._map, error, call, 1))
         engine = fitting_engine(model, config)
     assert engine.config.cache.budget_frames == 16
     assert "smaller" in engine.step("red ball").telemetry.notices[0]

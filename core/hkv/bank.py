@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from worldattention.core.config import CacheConfig, RetrievalPolicy
+from worldattention.core.heap import lasting_copy, lasting_memory
 from worldattention.core.hkv.index import PageIndex, PromptIndex, Rows, RunningMean, unit_vector
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.retrieval import Limits, Memory, Retrieval, rank_chunks, retrieve
@@ -61,7 +62,7 @@ class _OpenPage:
     mean: RunningMean = field(default_factory=RunningMean)
 
     def fork(self) -> "_OpenPage":
-        return _OpenPage(self.buffer.clone(), self.first_frame, self.frames, self.mean.fork())
+        return _OpenPage(lasting_copy(self.buffer), self.first_frame, self.frames, self.mean.fork())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +106,7 @@ class KVBank:
         self._followed = 0
         self._chunk: _Chunk | None = None
         size = (2, *shape.tensor(config.page_frames))
-        self._open = _OpenPage(torch.zeros(size, dtype=shape.dtype, device=device))
+        self._open = _OpenPage(lasting_memory(size, shape.dtype, device))
         self._blocks = 0
         self.frames_done = 0
 
@@ -310,7 +311,8 @@ class KVBank:
         if mark is None:
             other._open = self._open.fork()
         else:
-            other._open = _OpenPage(torch.zeros_like(self._open.buffer))
+            buffer = self._open.buffer
+            other._open = _OpenPage(lasting_memory(buffer.shape, buffer.dtype, buffer.device))
         other._blocks, other.frames_done = at.blocks, at.frames_done
         return other
 

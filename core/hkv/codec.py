@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from worldattention.core.config import CodecName
+from worldattention.core.heap import lasting_memory
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.kernels import ops
 from worldattention.kernels.reference.codec import DTYPES, Encoded, decode
@@ -85,7 +86,7 @@ class ScaledCodec:
 
     def decode(self, parts: Tensor, shape: KVShape, frames: int) -> Tensor:
         """Layer by layer, into new memory where the parts are."""
-        out = torch.empty(shape.tensor(frames), dtype=shape.dtype, device=parts.device)
+        out = lasting_memory(shape.tensor(frames), shape.dtype, parts.device)
         for layer, part in zip(out, parts, strict=True):
             layer.copy_(decode(self._split(part, layer.shape), shape.dtype))
         return out

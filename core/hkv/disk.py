@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from worldattention.core.heap import lasting_memory
 from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, lay_out, page_bytes
 from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.moves import Job, Lane, Loan, SideStream
@@ -293,7 +294,7 @@ class DiskTier:
     def _new_page(self, info: PageInfo) -> StoredPage:
         codec = self._options.codec
         size = page_bytes(codec, self._shape, info.frames)
-        memory = torch.empty(size, dtype=torch.uint8, pin_memory=self._options.gpu is not None)
+        memory = lasting_memory([size], torch.uint8, pinned=self._options.gpu is not None)
         return lay_out(info, self._shape, codec, memory)
 
     def _write_one(self, handle: int, page: StoredPage) -> None:

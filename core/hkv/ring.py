@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from worldattention.core.heap import lasting_copy, lasting_memory
 from worldattention.core.hkv.page import KVShape
 
 
@@ -21,8 +22,8 @@ class FrameRing:
             raise ValueError("a ring needs room for a frame")
         self.shape = shape
         self._capacity, self._sink = capacity_frames, sink_frames
-        self._ring = torch.zeros((2, *shape.tensor(capacity_frames)), dtype=shape.dtype, device=device)
-        self._first = torch.zeros((2, *shape.tensor(sink_frames)), dtype=shape.dtype, device=device)
+        self._ring = lasting_memory((2, *shape.tensor(capacity_frames)), shape.dtype, device)
+        self._first = lasting_memory((2, *shape.tensor(sink_frames)), shape.dtype, device)
         self.frames_done = 0
 
     @property
@@ -73,7 +74,7 @@ class FrameRing:
         """A copy that goes on by itself."""
         other = object.__new__(FrameRing)
         other.shape, other._capacity, other._sink = self.shape, self._capacity, self._sink
-        other._ring, other._first = self._ring.clone(), self._first.clone()
+        other._ring, other._first = lasting_copy(self._ring), lasting_copy(self._first)
         other.frames_done = self.frames_done
         return other
 

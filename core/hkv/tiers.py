@@ -13,6 +13,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from worldattention.core.heap import lasting_memory
 from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, lay_out, page_bytes
 from worldattention.core.hkv.moves import Growth, Job, Lane, Loan, SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
@@ -217,7 +218,7 @@ class PoolTier:
         if self._pins:
             self._locks.append(PageLock(pages * self._slot_bytes))
             return self._locks[-1].memory.view(size)
-        return torch.empty(size, dtype=torch.uint8, device=self._device)
+        return lasting_memory(size, torch.uint8, self._device)
 
     def _end_growth(self) -> None:
         """Waits for the slab and takes it; without memory the tier stays as large as it is."""

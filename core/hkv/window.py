@@ -12,6 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from worldattention.core.heap import lasting_memory
 from worldattention.core.hkv.page import KVShape, PageInfo
 from worldattention.core.telemetry import WindowSpan
 from worldattention.kernels.ops import Encoded, install_page, rotate
@@ -161,8 +162,8 @@ class Window:
             raise ValueError("the rotary table is shorter than the window")
         layers, tokens, heads, head_dim = shape.tensor(self.slots)
         size = (layers, 1, tokens, heads, head_dim)
-        self.keys = torch.zeros(size, dtype=shape.dtype, device=device)
-        self.values = torch.zeros(size, dtype=shape.dtype, device=device)
+        self.keys = lasting_memory(size, shape.dtype, device)
+        self.values = lasting_memory(size, shape.dtype, device)
         self._table = (table[0].to(device), table[1].to(device))
         self._installed: list[tuple[int | None, int]] = []
 
