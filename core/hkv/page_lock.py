@@ -54,7 +54,7 @@ def _register(memory: Tensor) -> bool:
     try:
         status = torch.cuda.cudart().cudaHostRegister(memory.data_ptr(), memory.nbytes, _PORTABLE_MAPPED)
         torch.cuda.check_error(int(status))
-    except RuntimeError as error:
+    except (RuntimeError, AssertionError) as error:  # the latter without CUDA
         log.debug("memory cannot be registered: %s", error)
         return False
     return memory.is_pinned()
