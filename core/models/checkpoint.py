@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from worldattention.core.errors import UserError
+from worldattention.core.models.row_int8 import from_rows
 
 _LFS_POINTER = b"version https://git-lfs"
 _PICKLES = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
@@ -40,7 +41,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """All tensors of the .safetensors files of a folder but its `HSA_FILE`, on the CPU, as stored.
+    """All tensors of the .safetensors files of a folder but its `HSA_FILE`, on the CPU, as stored (`from_rows`).
 
     Raises UserError for a missing, truncated, foreign or duplicate file, or a Git LFS pointer, naming the file.
     """
@@ -55,7 +56,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
                     f"The weight file {path} repeats '{name}' of another file: remove the extra file."
                 )
             tensors[name] = tensor
-    return tensors
+    return from_rows(tensors)
 
 
 def fingerprint(tensors: dict[str, Tensor]) -> str:

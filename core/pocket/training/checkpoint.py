@@ -1,13 +1,15 @@
 """Checkpoints of training: safetensors in parts below 16 MiB, written whole or not at all.
 
 Matrices are kept in fp16, one-dimensional tensors (norms, biases, statistics) in fp32: a variance of a batch
-norm can overflow fp16, and a checkpoint with one infinity makes every later loss look wonderful.
+norm can overflow fp16, and a checkpoint with one infinity makes every later loss look wonderful. Matrices of the
+cross-attention are kept in int8 with a scale a row (`core.models.row_int8`), so that a checkout stays small.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,8 +19,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from worldattention.core.errors import UserError
+from worldattention.core.models.row_int8 import from_rows, to_rows
 
 PART_BYTES = 15 << 20
+_IN_ROWS = re.compile(r"blocks\.\d+\.attn2\.to_[qkv]\.weight")
 
 
 def save_weights(
@@ -28,7 +32,10 @@ def save_weights(
 
     Raises ValueError when a value is not finite; nothing is written then.
     """
-    compact = {key: _compact(key, value) for key, value in weights.items()}
+    compact: dict[str, Tensor] = {}
+    for key, value in weights.items():
+        kept = _compact(key, value)
+        compact |= to_rows(key, value.detach().cpu()) if _IN_ROWS.fullmatch(key) else {key: kept}
     parts: list[dict[str, Tensor]] = [{}]
     size = 0
     for key, value in compact.items():
@@ -67,13 +74,13 @@ def load_weights(folder: Path, name: str) -> dict[str, Tensor]:
     files = weight_files(folder, name)
     if not files:
         raise UserError(f"There is no checkpoint '{name}' in {folder}: run the stage that makes it first.")
-    weights: dict[str, Tensor] = {}
+    stored: dict[str, Tensor] = {}
     for file in files:
         with safe_open(file, framework="pt") as part:
             for key in part.keys():  # noqa: SIM118 - it is no dictionary
-                value = part.get_tensor(key)
-                weights[key] = value.float() if value.is_floating_point() else value
-    return weights
+                stored[key] = part.get_tensor(key)
+    whole = from_rows(stored)
+    return {key: value.float() if value.is_floating_point() else value for key, value in whole.items()}
 
 
 def save_json(path: Path, value: object) -> None:
