@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -31,11 +32,13 @@ def test_every_option_arrives(
     options = (
         "--stages memory,hsa --minutes memory=1.5,hsa=2 --scale 0.5 --processes 2 --batch 8 --toy --fresh"
     )
-    rest = ["--seed", "3", "--device", "cpu", "--json"]
+    rest = ["--within", "100", "--seed", "3", "--device", "cpu", "--json"]
     assert main(["train", "pocket", "--out", str(tmp_path), *options.split(), *rest]) == 0
     (got,) = asked
     assert got.stages == ("memory", "hsa")
     assert got.seconds("memory") == 45
+    assert got.deadline is not None
+    assert 50 < got.deadline - time.time() <= 100
     assert (got.processes, got.batch, got.toy, got.resume, got.seed, got.device) == (
         2,
         8,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 
 from worldattention.app.commandline import console
@@ -32,6 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="pocket|DIR",
         help="begin with the weights of this model where the folder has none (default: from nothing)",
     )
+    add(
+        "--within",
+        type=positive_number,
+        metavar="SECONDS",
+        help="end every stage, its weights written, so many seconds from now (default: no limit)",
+    )
     add("--fresh", action="store_true", help="do stages again that are done (default: resume)")
 
 
@@ -56,6 +63,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
                 seed=options.seed or 0,
                 batch=arguments.batch,
                 start=arguments.resume_from,
+                deadline=None if arguments.within is None else time.time() + arguments.within,
             )
         )
     except KeyboardInterrupt as error:

@@ -127,14 +127,20 @@ class AutoencoderRun:
             decay = min(EMA_DECAY, 1 - 1 / (0.1 * step + 2))
             self._follow(average, decay)
             if step % 100 == 0:
-                self.clock.report(float(torch.stack(losses).mean()))
+                self._report(losses)
                 losses.clear()
         if losses:
-            self.clock.report(float(torch.stack(losses).mean()))
+            self._report(losses)
         if not self.decoder_only:
             measure_statistics(average, self.source, self.statistics_batches)
             self.group.average(list(average.buffers())[:2])
         return average.eval().requires_grad_(True)
+
+    def _report(self, losses: list[Tensor]) -> None:
+        loss = float(torch.stack(losses).mean())
+        self.clock.report(loss)
+        if not math.isfinite(loss):
+            raise RuntimeError("the autoencoder's loss is not finite any more: begin again")
 
     def _learning(self, model: PocketAutoencoder) -> list[torch.nn.Parameter]:
         """The parameters to train; the others are frozen."""

@@ -27,9 +27,13 @@ class StageClock:
         steps: int = 0,
         done: float = 0.0,
         curve: Path | None = None,
+        deadline: float | None = None,
     ) -> None:
         """`done`: the share of the stage that was trained before an interruption; `curve`: a file that gets every
-        reported loss as a line of JSON, at once, so that nothing that ends a run takes the curve with it."""
+        reported loss as a line of JSON, at once, so that nothing that ends a run takes the curve with it;
+        `deadline`: the `time.time()` by which the stage has to end: it is shortened as a whole, so that what
+        falls towards its end, such as a learning rate, still does."""
+        self._deadline = deadline
         self._name, self._curve = name, curve
         self._seconds, self._group, self._steps = seconds, group, steps
         self._start: float | None = None
@@ -59,6 +63,9 @@ class StageClock:
     def _timed(self) -> float:
         if self._start is None:
             self._start = time.monotonic()
+            if self._deadline is not None:
+                left = max(self._deadline - time.time(), 0.0)
+                self._seconds = min(self._seconds, left / max(1 - self._before, 1e-9))
         if self.step % _AGREE_EVERY == 0:
             own = self._before + self.elapsed / max(self._seconds, 1e-9)
             agreed = self._group.agree(own)

@@ -9,12 +9,12 @@ from pathlib import Path
 from worldattention.core.errors import UserError
 
 STAGES = (
-    *("text-pack", "autoencoder", "decoder", "reader", "transformer", "memory", "refine", "hsa"),
-    *("first-block", "adversarial"),
+    *("text-pack", "autoencoder", "decoder", "transformer", "memory", "whole", "refine", "hsa"),
+    *("first-block", "adversarial", "reader"),
 )
 """In the order in which they need each other."""
 
-RECIPE = ("text-pack", "autoencoder", "reader", "transformer", "memory", "refine", "hsa")
+RECIPE = ("text-pack", "autoencoder", "transformer", "memory", "refine", "hsa", "reader")
 """The stages that the shipped weights went through, which run when none are named."""
 
 MINUTES: Mapping[str, float] = {
@@ -23,6 +23,7 @@ MINUTES: Mapping[str, float] = {
     "reader": 0.75,
     "transformer": 3.9,
     "memory": 2.0,
+    "whole": 4.0,
     "refine": 1.2,
     "hsa": 1.4,
     "first-block": 1.5,
@@ -39,7 +40,8 @@ class TrainOptions:
     `folder` gets every checkpoint; `minutes` overrides the time of stages, and `scale` multiplies all of them;
     `device` is cpu, cuda, or auto; `toy` runs every stage for a few steps at a tiny size, as a test of the
     recipe; with `resume`, stages that are done are skipped and a stage that was interrupted goes on; `start` is
-    a model ('pocket' or a folder) whose weights an empty folder begins with.
+    a model ('pocket' or a folder) whose weights an empty folder begins with; `deadline` is the `time.time()` by
+    which every stage has to end.
     """
 
     folder: Path
@@ -53,6 +55,7 @@ class TrainOptions:
     seed: int = 0
     batch: int = 0
     start: str | None = None
+    deadline: float | None = None
 
     def checked(self) -> TrainOptions:
         """Itself. Raises UserError when a value makes no sense."""

@@ -59,11 +59,13 @@ def first_blocks(batch: Batch, layout: Layout) -> Tensor:
 @dataclass(frozen=True, slots=True)
 class FirstBlockDistillation:
     """The objective of the stage `first-block`: along the student's own walk, one step must end where the
-    teacher's sub-steps end. Only first blocks count; where a batch has none, all of them do."""
+    teacher's sub-steps end. First blocks count fully, others `others` times; where a batch has no first block,
+    all count the same."""
 
     teacher: Teacher
     layout: Layout
     generator: torch.Generator
+    others: float = 0.0
 
     def __call__(self, student: SequenceTransformer, example: Example) -> Tensor:
         """The loss of a batch."""
@@ -81,7 +83,8 @@ class FirstBlockDistillation:
         levels = torch.where(example.noisy, now, example.levels)
         error = example.sequences.velocity(student, latents, levels) - wanted
         first = first_blocks(example.batch, self.layout)
-        return block_loss(error, torch.where(first.any(), first, example.noisy))
+        weights = torch.where(first, 1.0, self.others * example.noisy)
+        return block_loss(error, torch.where(first.any(), weights, example.noisy))
 
 
 class Discriminator(nn.Module):

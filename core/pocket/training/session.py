@@ -99,7 +99,8 @@ class Session:
         """The clock of a stage, or of a `share` of its time, from where it was left."""
         seconds = share * self.options.seconds(stage)
         done = self.progress_of(stage)
-        return StageClock(stage, seconds, self.group, self.sizes.toy_steps, done, self.folder / CURVES)
+        curve, deadline = self.folder / CURVES, self.options.deadline
+        return StageClock(stage, seconds, self.group, self.sizes.toy_steps, done, curve, deadline)
 
     def interim(self, stage: str, progress: float, clock: StageClock, figures: dict[str, Any]) -> None:
         """Note how far a stage is; call after its weights were written."""

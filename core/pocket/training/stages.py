@@ -14,7 +14,7 @@ from worldattention.core.pocket.reader import Reader, load_reader, save_reader
 from worldattention.core.pocket.training import preview
 from worldattention.core.pocket.training import reader as reading
 from worldattention.core.pocket.training import transformer as training
-from worldattention.core.pocket.training.autoencoder import AutoencoderRun, measure_quality
+from worldattention.core.pocket.training.autoencoder import RATE, AutoencoderRun, measure_quality
 from worldattention.core.pocket.training.clock import StageClock
 from worldattention.core.pocket.training.denoiser import SequenceTransformer, attach_hsa
 from worldattention.core.pocket.training.distributed import Group
@@ -35,6 +35,7 @@ from worldattention.core.pocket.training.windows import (
     MEMORY_MIXTURE,
     SCENES_LAYOUT,
     SCENES_MIXTURE,
+    WHOLE_MIXTURE,
     Layout,
     Mixture,
 )
@@ -44,7 +45,10 @@ SAVE_EVERY_SECONDS = 90.0
 LEAST_PSNR = 24.0
 WARM_UP_SHARE = 0.35
 DECODER_RATE = 5e-4
+CONTINUED_RATE = 1e-3
 FIRST_BLOCK_SUBSTEPS = 4
+OTHER_BLOCKS = 0.3
+"""How much a block that is not its scene's first counts in the stage first-block."""
 SWITCHES = Mixture(nothing=0.4, continued=0.0, switched=0.3)
 """Sequences with many first blocks; what is left returns to a scene that was left."""
 
@@ -65,7 +69,8 @@ def autoencoder(session: Session) -> None:
     clips = session.clips(sizes.autoencoder_batch, sizes.build_ahead)
     model = session.new_autoencoder().to(session.device)
     batches = 1 if session.options.toy else 12
-    run = AutoencoderRun(model, clips, sizes.autoencoder_latents, session.group, clock, batches)
+    rate = RATE if session.options.start is None else CONTINUED_RATE
+    run = AutoencoderRun(model, clips, sizes.autoencoder_latents, session.group, clock, batches, False, rate)
     _keep_autoencoder(session, "autoencoder", run)
 
 
@@ -95,7 +100,9 @@ def reader(session: Session) -> None:
         alone = Group(0, 1, session.device)
         seconds, curve = session.options.seconds("reader"), session.folder / CURVES
         clock = StageClock("reader", seconds, alone, session.sizes.toy_steps, curve=curve)
-        network = Reader().to(session.device)
+        known = session.folder / READER
+        begun = session.options.start is not None and known.is_file()
+        network = (load_reader(known) if begun else Reader()).requires_grad_(True).to(session.device)
         batch = session.sizes.reader_batch
         figures = reading.train(network, session.autoencoder, batch, session.generator, clock)
         save_reader(network, session.folder / READER)
@@ -118,6 +125,15 @@ def memory(session: Session) -> None:
     _train(session, "memory", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule)
 
 
+def whole(session: Session) -> None:
+    """Scenes from text and the window of inference at once, in one layout and with one compilation; the model
+    attends as it will be shipped, if it has hybrid sparse attention."""
+    check_autoencoder(session)
+    trainee = Trainee(session.last_transformer(), session.group)
+    schedule = Schedule(training.settling, lambda progress: 0.3 if progress > 0.5 else 0.0)
+    _train(session, "whole", trainee, MEMORY_LAYOUT, WHOLE_MIXTURE, schedule)
+
+
 def refine(session: Session) -> None:
     """Few steps over its own frames: progressive distillation, learning rate to zero."""
     check_autoencoder(session)
@@ -133,7 +149,9 @@ def hsa(session: Session) -> None:
     dense = session.transformer()
     model = session.transformer(HybridTransformer)
     figures: dict[str, Any] = {}
+    share = 1.0  # a model that has hybrid sparse attention needs no warm-up
     if not hasattr(model.blocks[0].attn1, "hsa"):
+        share -= WARM_UP_SHARE
         attach_hsa(model, session.sizes.frame_tokens)
         clock = session.clock("hsa", WARM_UP_SHARE)
         figures["warm_up_error"] = warm_up(
@@ -141,8 +159,8 @@ def hsa(session: Session) -> None:
         )
         clock.close()
     trainee = Trainee(model, session.group)
-    schedule = Schedule(lambda progress: 0.6 * training.to_zero(progress))
-    clock = session.clock("hsa", 1 - WARM_UP_SHARE)
+    schedule = Schedule(training.to_zero)
+    clock = session.clock("hsa", share)
     objective = StepDistillation(Teacher(dense, 1), session.generator)
     _train(session, "hsa", trainee, MEMORY_LAYOUT, MEMORY_MIXTURE, schedule, objective, clock, figures)
 
@@ -152,8 +170,9 @@ def first_block(session: Session) -> None:
     check_autoencoder(session)
     trainee = Trainee(session.last_transformer(), session.group)
     teacher = Teacher(session.last_transformer(), FIRST_BLOCK_SUBSTEPS)
-    objective = FirstBlockDistillation(teacher, MEMORY_LAYOUT, session.generator)
-    _train(session, "first-block", trainee, MEMORY_LAYOUT, SWITCHES, Schedule(training.to_zero), objective)
+    objective = FirstBlockDistillation(teacher, MEMORY_LAYOUT, session.generator, OTHER_BLOCKS)
+    schedule = Schedule(training.to_zero, lambda progress: 0.3)
+    _train(session, "first-block", trainee, MEMORY_LAYOUT, SWITCHES, schedule, objective)
 
 
 def adversarial(session: Session) -> None:
@@ -267,6 +286,7 @@ STAGE_FUNCTIONS: dict[str, Callable[[Session], None]] = {
     "reader": reader,
     "transformer": transformer,
     "memory": memory,
+    "whole": whole,
     "refine": refine,
     "hsa": hsa,
     "first-block": first_block,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -163,7 +164,7 @@ def make_example(
 
 
 def block_loss(error: Tensor, noisy: Tensor) -> Tensor:
-    """Mean squared error [B, F, ...] over the noisy blocks [B, G]."""
+    """Mean squared error [B, F, ...] over blocks, weighted by `noisy` [B, G], which may be a mask."""
     per_block = error.square().flatten(2).mean(2).unflatten(1, (-1, BLOCK)).mean(2)
     return (per_block * noisy).sum() / noisy.sum()
 
@@ -262,6 +263,11 @@ def constant(progress: float) -> float:
     return 1.0
 
 
+def settling(progress: float) -> float:
+    """Full rate for half of the stage, then down to 0.05."""
+    return 1.0 - 0.95 * max(0.0, 2 * progress - 1)
+
+
 def falling(progress: float) -> float:
     """Full rate for half of the stage, then down to 0.3."""
     return 1.0 - 0.7 * max(0.0, 2 * progress - 1)
@@ -326,6 +332,8 @@ class Run:
     def _report(self, losses: list[Tensor]) -> None:
         loss = float(torch.stack(losses).mean())
         self.clock.report(loss)
+        if not math.isfinite(loss):
+            raise RuntimeError("the loss is not finite any more: begin again from the weights that were kept")
         if self.objective is flow_loss and self.clock.step > 200 and loss < TOO_GOOD:
             raise RuntimeError(f"a loss of {loss:.5f} is too good to be true: the latents must be broken")
 

@@ -89,17 +89,21 @@ class Mixture:
     nothing: float
     continued: float
     switched: float
+    paired: float = 0.0
 
 
 SCENES_MIXTURE = Mixture(nothing=0.45, continued=0.35, switched=0.2)
 MEMORY_MIXTURE = Mixture(nothing=0.2, continued=0.2, switched=0.15)
+WHOLE_MIXTURE = Mixture(nothing=0.35, continued=0.05, switched=0.1, paired=0.2)
+"""All in one layout, so that one compilation serves: more of a sequence is to be denoised than in `MEMORY_MIXTURE`."""
 
 
 class Planner:
     """Draws plans for one pool and one generator."""
 
     def __init__(self, pool: LatentPool, layout: Layout, generator: torch.Generator) -> None:
-        self._clips, self._layout, self._generator = pool.clips, layout, generator
+        self._pool, self._layout, self._generator = pool, layout, generator
+        self._clips = pool.clips
         self._device = generator.device
 
     def draw(self, batch: int, mixture: Mixture) -> Plan:
@@ -107,7 +111,12 @@ class Planner:
         lot = self.uniform(batch)
         plan = self.nothing(batch)
         upto = mixture.nothing
-        for share, make in ((mixture.continued, self.continued), (mixture.switched, self.switched)):
+        kinds = (
+            (mixture.continued, self.continued),
+            (mixture.switched, self.switched),
+            (mixture.paired, self.paired),
+        )
+        for share, make in kinds:
             plan = plan.where(lot < upto, make(batch)) if share else plan
             upto += share
         return plan.where(lot < upto, self.recall(batch)) if self._layout.memory and upto < 1 else plan
@@ -135,6 +144,33 @@ class Planner:
         if switch is None:
             switch = 1 + self.below(self._layout.clean // BLOCK - 1, batch)
         return self._run(batch, switch, history)
+
+    def paired(self, batch: int) -> Plan:
+        """Two shots without memory and a block from nothing, side by side in a layout with memory; no shot sees
+        the other. Noisy frames come first, where other sequences have their memory: see `own_context`."""
+        own = Planner(self._pool, SCENES_LAYOUT, self._generator)
+        half = SCENES_LAYOUT.clean
+        turned = torch.arange(2 * half, device=self._device).roll(half)
+        single = self.nothing(batch)
+        source, noisy, position = [], [], []
+        visible = torch.zeros(batch, self._layout.frames, self._layout.frames, dtype=torch.bool)
+        visible = visible.to(self._device)
+        for index in range(2):
+            cut = self.uniform(batch) < 0.3
+            plan = own.switched(batch).where(cut, own.continued(batch))
+            source.append(plan.source[:, turned])
+            noisy.append(plan.noisy[:, turned])
+            position.append(plan.position[:, turned])
+            span = slice(2 * half * index, 2 * half * (index + 1))
+            visible[:, span, span] = plan.visible[:, turned][:, :, turned]
+        rest = slice(4 * half, None)
+        visible[:, rest, rest] = single.visible[:, rest, rest]
+        return Plan(
+            torch.cat([*source, single.source[:, rest]], 1),
+            torch.cat([*noisy, single.noisy[:, rest]], 1),
+            torch.cat([*position, single.position[:, rest]], 1),
+            visible,
+        )
 
     def _run(self, batch: int, switch: Tensor, history: Tensor | None) -> Plan:
         layout, device = self._layout, self._device
