@@ -22,8 +22,8 @@ from worldattention.core.pocket.static import actor_x
 from worldattention.core.pocket.strokes import Strokes
 from worldattention.core.pocket.vocabulary import ACTIONS, TIMES, WEATHERS
 
-PERIOD_SECONDS = 2.0  # every motion repeats after a whole number of these
-WALK_SECONDS = 8.0
+PERIOD_SECONDS = 2.5  # every motion repeats after a whole number of these
+WALK_SECONDS = 12.5
 FOOT_Y, HIP_Y, SHOULDER_Y, HEAD_Y = 116.0, 89.0, 66.5, 53.0
 _WALK_REACH = 24.0
 _UPPER_ARM = 11.5
