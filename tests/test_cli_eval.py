@@ -4,8 +4,10 @@ import json
 import signal
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from tests.toy import HashEncoder, toy_model
 from worldattention.app.cli import main
@@ -15,6 +17,7 @@ from worldattention.core.engine import Engine
 from worldattention.core.evaluation import drift, following, recall
 from worldattention.core.evaluation.pocket_reader import PocketReader, find_reader
 from worldattention.core.evaluation.recall_plan import plan_episode
+from worldattention.core.pocket.mentions import parse
 from worldattention.core.pocket.reader import Reader, save_reader
 from worldattention.core.pocket.truth import PLACE_ATTRIBUTES
 
@@ -221,3 +224,24 @@ def test_the_autoencoder_is_measured(capsys):
     assert result["clips"] == 8
     assert 25 < result["psnr"] < 45
     assert 15 < result["moving_psnr"] < result["psnr"]
+
+
+def test_looks_are_a_sheet_and_a_moving_wall(tiny, capsys, tmp_path):
+    sheet, gif = tmp_path / "looks.png", tmp_path / "looks.gif"
+    arguments = ["--episodes", "4", "--seconds", "1", "--worlds", "2", "--device", "cpu", "--json"]
+    assert main(["eval", "looks", *arguments, "--sheet", str(sheet), "--gif", str(gif)]) == 0
+    prompts = json.loads(capsys.readouterr().out.splitlines()[-1])["prompts"]
+    assert [parse(prompt).action for prompt in prompts] == [0, 1, 2, 3]
+    assert [parse(prompt).place for prompt in prompts] == [0, 1, 2, 3]
+    with Image.open(sheet) as picture:
+        assert picture.size == (6 * 64, 4 * 32)
+        rows = np.asarray(picture)
+    with Image.open(gif) as moving:
+        assert moving.size == (3 * 64, 2 * 32)
+        assert moving.n_frames == 12, "every second of two blocks"
+        first = np.asarray(moving.convert("RGB"), int)
+    assert np.abs(first[:32, :64] - rows[:32, :64]).mean() < 16, "the sheet begins where the film begins"
+    assert (first[32:, 64:] < 16).all(), "two places of the last row are empty"
+    bad = ["--sheet", str(tmp_path / "looks.webp")]
+    assert main(["eval", "looks", *arguments, *bad]) == 1
+    assert ".jpg or .png" in capsys.readouterr().err

@@ -29,13 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reader", type=Path, metavar="FILE", help="weights of the reader of attributes")
     add("--markdown", type=Path, metavar="FILE", help="write the table there as well")
     add("--understanding", action="store_true", help="with prompt: are prompts of other worlds told?")
+    add("--seconds", type=seconds, metavar="S", help="length of a world: with drift (60), with looks (6)")
     add(
-        "--seconds",
-        type=seconds,
-        default=60.0,
-        metavar="S",
-        help="with drift: length of a world (default: 60)",
+        "--sheet", type=Path, metavar="FILE", help="with looks: a picture of six moments of each, JPEG or PNG"
     )
+    add("--gif", type=Path, metavar="FILE", help="with looks: all of them moving")
     add(
         "--widths",
         action="store_true",
@@ -86,7 +84,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     return 0
 
 
-MEASUREMENTS = ("recall", "prompt", "drift", "ablation", "density", "reader", "autoencoder")
+MEASUREMENTS = ("recall", "prompt", "drift", "ablation", "density", "reader", "autoencoder", "looks")
 
 
 def _share(text: str) -> Share:

@@ -22,6 +22,7 @@ from worldattention.core.evaluation.density import DensityReport, measure_densit
 from worldattention.core.evaluation.drift import DriftReport, DriftSettings, drift_of_records, evaluate_drift
 from worldattention.core.evaluation.following import FollowingSettings, evaluate_following
 from worldattention.core.evaluation.following_report import FollowingReport, following_of_records
+from worldattention.core.evaluation.looks import Looks, make_looks, picture_kind, write_picture
 from worldattention.core.evaluation.pocket_reader import PocketReader, find_reader
 from worldattention.core.evaluation.reading import ReadingReport, measure_reader
 from worldattention.core.evaluation.recall import POLICIES, RecallSettings, evaluate_recall
@@ -33,12 +34,14 @@ from worldattention.core.evaluation.understanding import UnderstandingReport, me
 from worldattention.core.evaluation.worlds import Lockstep, OneWorld, Worlds
 from worldattention.core.loading import load_autoencoder, model_folder, pick_device
 from worldattention.core.models.text import MiniLMEncoder
+from worldattention.core.pictures import write_gif
 from worldattention.core.project import ProjectSettings
 
 if TYPE_CHECKING:
     from worldattention.core.engine import Engine
 
 GPU_WORLDS = 16
+LOOKS_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +116,32 @@ def drift(arguments: argparse.Namespace, options: Options) -> DriftReport:
     settings = DriftSettings(
         episodes=arguments.episodes,
         seed=options.seed or 0,
-        seconds=arguments.seconds,
+        seconds=arguments.seconds or DriftSettings.seconds,
         share=arguments.share,
     )
     with _open(arguments, options, "Drift", "blocks") as bench:
         return evaluate_drift(bench.worlds, reader, settings, bench.show, bench.cancel, bench.recorder)
+
+
+def looks(arguments: argparse.Namespace, options: Options) -> Looks:
+    """What new scenes look like."""
+    if arguments.sheet is not None:
+        picture_kind(arguments.sheet)  # before minutes of work
+    with _open(arguments, options, "Looks", "blocks") as bench:
+        found = make_looks(
+            bench.worlds,
+            arguments.episodes,
+            arguments.seconds or LOOKS_SECONDS,
+            options.seed or 0,
+            bench.show,
+            bench.cancel,
+        )
+    if arguments.sheet is not None:
+        write_picture(arguments.sheet, found.sheet())
+    if arguments.gif is not None:
+        wall = found.wall()
+        write_gif(arguments.gif, wall, len(wall), wall.shape[2])
+    return found
 
 
 def density(arguments: argparse.Namespace, options: Options) -> DensityReport:
