@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from worldattention.core.engine import Engine
 
 GPU_WORLDS = 16
-LOOKS_SECONDS = 6.0
+DRIFT_SECONDS, LOOKS_SECONDS = 60.0, 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def drift(arguments: argparse.Namespace, options: Options) -> DriftReport:
     settings = DriftSettings(
         episodes=arguments.episodes,
         seed=options.seed or 0,
-        seconds=arguments.seconds or DriftSettings.seconds,
+        seconds=arguments.seconds or DRIFT_SECONDS,
         share=arguments.share,
     )
     with _open(arguments, options, "Drift", "blocks") as bench:
