@@ -1,6 +1,6 @@
 """Every kernel on a GPU at real sizes, by the tolerance rule: twice the error of torch's own op against fp64.
 
-One command on a machine with a GPU runs these and the engine's: `pytest -m gpu`..
+One command on a machine with a GPU runs these and the engine's: `pytest -m gpu`.
 """
 
 import math
