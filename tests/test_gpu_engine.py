@@ -1,30 +1,37 @@
 """The engine on a GPU: equal to the CPU within what the types allow, repeatable, recalling from pinned memory.
 
-One command on a machine with a GPU checks all: `pytest -m gpu`. They have not yet been run.
+One command on a machine with a GPU checks all: `pytest -m gpu`. Loading and compiling take longest, so all tests of
+a process share one model, and most compare with one world that is made once.
 """
 
+import gc
 import math
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from torch.profiler import ProfilerActivity, profile
+from diffusers import AutoencoderKLWan
 
 from tests.toy import HashEncoder
 from worldattention.core.config import CacheConfig, EngineConfig, with_choices
 from worldattention.core.engine import Engine
+from worldattention.core.evaluation import made_up
+from worldattention.core.evaluation.bench_playback import Play, benchmark_playback
 from worldattention.core.evaluation.made_up import MadeUpSize, made_up_model
+from worldattention.core.hkv.page_lock import PageLock
 from worldattention.core.loading import load_model
+from worldattention.core.models.fp8 import with_fp8_linears
 from worldattention.core.models.text import TextEncoding
-from worldattention.core.models.wan_vae import WanStreamingDecoder
+from worldattention.core.models.wan_vae import WanStreamingDecoder, ready_to_decode, steady_decoder
 from worldattention.core.passes import Passes
 
 pytestmark = pytest.mark.gpu
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
-PROMPTS = (
-    ["a red ball in a village"] * 14 + ["a kite on the beach"] * 14 + ["the red ball in the village"] * 3
-)
+PROMPTS = ["a red ball in a village"] * 12 + ["a kite on the beach"] * 4 + ["the red ball in the village"] * 3
+"""The window is full, and captured, from the twelfth block on; the switches behind it recall."""
 SMALL = MadeUpSize(4, 4, 64, 512, 64, 16, 16, (1, 2, 2, 2), 128, 256)
 
 
@@ -38,9 +45,38 @@ class Words(HashEncoder):
         return TextEncoding(tokens, small.pooled, small.length)
 
 
-def pocket(device: str, **choices) -> Engine:
-    model = load_model("pocket", device, text_encoder=Words())
-    return Engine(model, with_choices(EngineConfig(seed=3), **choices))
+@pytest.fixture(scope="module")
+def model():
+    return load_model("pocket", "cuda", text_encoder=Words())
+
+
+@pytest.fixture
+def make(model):
+    """Engines over the one model, closed at the end."""
+    engines = []
+
+    def engine(config=None, **choices):
+        engines.append(Engine(model, with_choices(config or EngineConfig(seed=3), **choices)))
+        return engines[-1]
+
+    yield engine
+    for each in engines:
+        each.close()
+
+
+@pytest.fixture(scope="module")
+def world(model):
+    """The results of `PROMPTS` as a world makes them by default."""
+    with closing(Engine(model, EngineConfig(seed=3))) as engine:
+        results = [engine.step(prompt) for prompt in PROMPTS]
+        assert engine._passes._captured._passes
+    return results
+
+
+@pytest.fixture
+def plain_decoder(monkeypatch):
+    """Made-up models decode without a compiled step, which takes longer to compile than a test may take."""
+    monkeypatch.setattr(made_up, "steady_decoder", lambda vae, device: None)
 
 
 def psnr(one: np.ndarray, other: np.ndarray) -> float:
@@ -48,67 +84,154 @@ def psnr(one: np.ndarray, other: np.ndarray) -> float:
     return math.inf if error == 0 else 10 * math.log10(255**2 / error)
 
 
+def pages_of(result):
+    return [span.page for span in result.telemetry.window if span.kind == "page"]
+
+
 @pytest.mark.parametrize("attention", ["dense", "hsa", "sparse", "linear"])
-def test_the_first_blocks_equal_the_cpus(attention):
-    ours, theirs = pocket("cuda", attention=attention), pocket("cpu", attention=attention)
-    for _ in range(3):
-        got, expected = ours.step(PROMPTS[0]), theirs.step(PROMPTS[0])
-        assert psnr(got.frames, expected.frames) > 28
-        np.testing.assert_allclose(got.telemetry.density, expected.telemetry.density, atol=0.1)
-    ours.close()
-    theirs.close()
+def test_the_first_blocks_equal_the_cpus(make, attention):
+    ours = make(attention=attention)
+    theirs = Engine(
+        load_model("pocket", "cpu", text_encoder=Words()),
+        with_choices(EngineConfig(seed=3), attention=attention),
+    )
+    with closing(theirs):
+        for floor in (28, 24):  # what differs in the first block is what the second one sees
+            got, expected = ours.step(PROMPTS[0]), theirs.step(PROMPTS[0])
+            assert psnr(got.frames, expected.frames) > floor
+            np.testing.assert_allclose(got.telemetry.density, expected.telemetry.density, atol=0.1)
 
 
-def test_the_same_seed_gives_the_same_frames_twice():
-    first, second = pocket("cuda"), pocket("cuda")
-    for prompt in PROMPTS:
-        assert (first.step(prompt).frames == second.step(prompt).frames).all()
-    first.close()
-    second.close()
+def test_the_same_seed_gives_the_same_frames_twice(make, world):
+    engine = make()
+    for prompt, before in zip(PROMPTS, world, strict=True):
+        assert (engine.step(prompt).frames == before.frames).all()
 
 
-def test_captured_passes_equal_plain_ones():
-    captured, plain = pocket("cuda"), pocket("cuda")
+def test_a_restarted_world_replays_what_was_captured(make, world):
+    engine = make()
+    for prompt in PROMPTS[:13]:
+        engine.step(prompt)
+    captured = dict(engine._passes._captured._passes)
+    allocated = torch.cuda.memory_allocated()
+    engine.reset()
+    for prompt, before in zip(PROMPTS, world, strict=True):
+        assert (engine.step(prompt).frames == before.frames).all()
+    assert captured.items() <= engine._passes._captured._passes.items()
+    assert torch.cuda.memory_allocated() < allocated + (64 << 20)
+
+
+def test_captured_passes_equal_plain_ones(make, world):
+    plain = make()
     plain._passes = Passes(plain.model)
-    for prompt in PROMPTS:
-        assert (captured.step(prompt).frames == plain.step(prompt).frames).all()
-    assert captured._passes._captured is not None
-    assert captured._passes._captured._passes
-    captured.close()
-    plain.close()
+    for prompt, captured in zip(PROMPTS, world, strict=True):
+        assert (plain.step(prompt).frames == captured.frames).all()
 
 
-def test_kernels_equal_torch_over_a_recall():
-    ours = pocket("cuda")
-    attention = ours.config.attention
-    theirs = Engine(ours.model, EngineConfig(seed=3, attention=attention.__class__(kernels="torch")))
-    for prompt in PROMPTS:
-        got, expected = ours.step(prompt).telemetry, theirs.step(prompt).telemetry
-        assert got.backend in ("triton", "gluon")
-        assert expected.backend.startswith("torch")
-    assert [span.kind for span in got.window].count("page") == 3
-    ours.close()
-    theirs.close()
+def test_kernels_equal_torch_over_a_recall(make, world):
+    config = EngineConfig(seed=3)
+    theirs = make(replace(config, attention=replace(config.attention, kernels="torch")))
+    for prompt, got in zip(PROMPTS, world, strict=True):
+        expected = theirs.step(prompt)
+        assert got.telemetry.backend in ("triton", "gluon")
+        assert expected.telemetry.backend.startswith("torch")
+        if got is world[0]:
+            assert psnr(got.frames, expected.frames) > 28
+    assert len(pages_of(got)) == len(pages_of(expected)) == 3
 
 
-def test_pages_come_back_from_pinned_memory(tmp_path):
-    """The device tier holds nothing, so every recalled page is read from DRAM (and from disk in the second world)."""
-    for dram in (1 << 30, 0):
-        cache = CacheConfig(device_quota_bytes=0, dram_quota_bytes=dram, folder=tmp_path / str(dram))
-        engine = Engine(load_model("pocket", "cuda", text_encoder=Words()), EngineConfig(seed=3, cache=cache))
-        kept = pocket("cuda")
-        for prompt in PROMPTS:
-            result, expected = engine.step(prompt), kept.step(prompt)
-            assert (result.frames == expected.frames).all()
-        window = [span for span in result.telemetry.window if span.kind == "page"]
-        assert len(window) == 3
-        tiers = {page.page: page.tier for page in result.telemetry.pages}
-        assert {tiers[span.page] for span in window} == {"dram" if dram else "disk"}
-        engine.close()
-        kept.close()
+@pytest.mark.parametrize("tier", ["dram", "disk"])
+def test_pages_come_back_from_pinned_memory_and_from_disk(make, world, tmp_path, tier):
+    """The device tier holds nothing, so every recalled page is read from below."""
+    cache = CacheConfig(
+        device_quota_bytes=0, dram_quota_bytes=(1 << 30) if tier == "dram" else 0, folder=tmp_path
+    )
+    engine = make(EngineConfig(seed=3, cache=cache))
+    for prompt, expected in zip(PROMPTS, world, strict=True):
+        result = engine.step(prompt)
+        assert (result.frames == expected.frames).all()
+    tiers = {page.page: page.tier for page in result.telemetry.pages}
+    assert {tiers[page] for page in pages_of(result)} == {tier}
+    assert len(pages_of(result)) == 3
 
 
-def test_a_cached_rollout_equals_the_cpus_at_wan_like_shapes():
+def test_locked_memory_is_registered_and_given_back():
+    for _ in range(2):
+        lock = PageLock(3 << 20)
+        assert lock._registered
+        assert lock.memory.is_pinned()
+        there = torch.arange(3 << 20, device="cuda").to(torch.uint8)
+        lock.memory.copy_(there, non_blocking=True)
+        torch.cuda.synchronize()
+        assert torch.equal(lock.memory, there.cpu())
+        lock.free()
+
+
+def test_a_closed_engine_leaves_no_memory_behind(model):
+    def life():
+        with closing(Engine(model, EngineConfig(seed=3))) as engine:
+            for prompt in PROMPTS[:13]:
+                engine.step(prompt)
+            return torch.cuda.memory_allocated(), engine.memory.buffer_bytes
+
+    gc.collect()
+    before = torch.cuda.memory_allocated()
+    alive, buffers = life()
+    assert alive >= before + buffers
+    assert torch.cuda.memory_allocated() < before + buffers / 4
+
+
+def test_stages_of_a_block_are_timed_on_the_gpu(world):
+    for result in world[-2:]:
+        stages = dict(result.telemetry.stage_ms)
+        total = stages.pop("total")
+        assert sum(stages.values()) <= total * 1.02 + 1
+        assert stages["denoise"] > stages["context"] > 0
+        assert stages["decode"] > 0
+
+
+def test_no_host_sync_within_a_pass(make, monkeypatch):
+    """Neither in passes over a growing window, which run one by one, nor in those that are captured."""
+    engine, predict, modes = make(), Passes.predict, []
+
+    def strict(self, *arguments):
+        torch.cuda.set_sync_debug_mode("error" if strict.on else "default")
+        try:
+            return predict(self, *arguments)
+        finally:
+            modes.append(torch.cuda.get_sync_debug_mode())
+            torch.cuda.set_sync_debug_mode("default")
+
+    strict.on = False
+    monkeypatch.setattr(Passes, "predict", strict)
+    for block in range(14):
+        strict.on = block in (
+            2,
+            3,
+            13,
+        )  # not where something is compiled, captured or known for the first time
+        engine.step(PROMPTS[0])
+    assert 2 in modes
+
+
+def test_fp8_linears_stay_near(make, world):
+    """Heads and feed-forward in fp8 instead of bf16: another world in the details, not another picture."""
+    engine = make()
+    coarse = Engine(with_fp8_linears(engine.model), EngineConfig(seed=3))
+    with closing(coarse):
+        assert psnr(coarse.step(PROMPTS[0]).frames, world[0].frames) > 18
+
+
+def test_a_long_past_plays_at_toy_size(plain_decoder):
+    record = benchmark_playback(
+        made_up_model(SMALL, CUDA), EngineConfig(), Play(seconds=20, scene_blocks=2, scenes=2, pace=False)
+    )
+    assert record["device_memory"]["most"] - record["device_memory"]["least"] < 64 << 20
+    assert record["slowdown"]["still_ms"] > 0
+    assert any("dram" in row["recalled"].values() for row in record["blocks"])
+
+
+def test_a_cached_rollout_equals_the_cpus_at_wan_like_shapes(plain_decoder):
     """Random weights, heads of 64, blocks of 128: three blocks on both devices in the type of each."""
     ours = Engine(made_up_model(SMALL, CUDA), EngineConfig())
     theirs = Engine(made_up_model(SMALL, CPU), EngineConfig())
@@ -127,8 +250,6 @@ def test_a_cached_rollout_equals_the_cpus_at_wan_like_shapes():
 
 
 def test_streaming_decode_equals_one_decode_on_the_gpu():
-    from diffusers import AutoencoderKLWan
-
     with CUDA:
         vae = AutoencoderKLWan(base_dim=32).eval().requires_grad_(False)
     torch.nn.Module.to(vae, torch.bfloat16)
@@ -143,13 +264,13 @@ def test_streaming_decode_equals_one_decode_on_the_gpu():
     assert (frames.float() - expected).abs().mean() < 1.0
 
 
-def test_no_host_sync_within_a_denoising_pass():
-    """A sync would show as a blocking copy or a stream synchronisation between the launches of a replayed pass."""
-    engine = pocket("cuda")
-    for _ in range(14):
-        engine.step(PROMPTS[0])
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
-        engine.step(PROMPTS[0])
-    syncs = [event for event in seen.events() if event.name in ("aten::item", "aten::_local_scalar_dense")]
-    assert not syncs
-    engine.close()
+def test_a_compiled_decoder_equals_the_plain_one():
+    with CUDA:
+        vae = AutoencoderKLWan(base_dim=16, dim_mult=[1, 2, 2, 2])
+    ready = ready_to_decode(vae, CUDA, torch.bfloat16)
+    compiled = WanStreamingDecoder(ready, CUDA, torch.bfloat16, steady_decoder(ready, CUDA))
+    plain = WanStreamingDecoder(ready, CUDA, torch.bfloat16)
+    for _ in range(4):
+        latents = torch.randn(3, 16, 8, 16)
+        got, expected = (decoder.decode_block(latents).float() for decoder in (compiled, plain))
+        assert (got - expected).abs().mean() < 1.0
