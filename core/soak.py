@@ -55,7 +55,8 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class SoakReport:
-    """What came out. `descriptors` and `threads`: fewest and most after the first two minutes.
+    """What came out. `descriptors` and `threads`: fewest and most of those held through a whole minute after the
+    first two, so that a page file that is open for a moment does not count.
 
     `minute_s`: what counts as a minute; shorter than 60 s in runs of less than four.
     """
@@ -144,8 +145,6 @@ def _report(samples: Sequence[Sample], blocks: int, tiers: tuple[TierUsage, ...]
     end_s = samples[-1].at_s
     minute_s = min(60.0, end_s / _FEWEST_MINUTES)
     steady = [sample for sample in samples if sample.at_s >= _WARM_UP_MINUTES * minute_s]
-    descriptors = [sample.descriptors for sample in steady]
-    threads = [sample.threads for sample in steady]
     report = SoakReport(
         seconds=end_s,
         minute_s=minute_s,
@@ -154,14 +153,25 @@ def _report(samples: Sequence[Sample], blocks: int, tiers: tuple[TierUsage, ...]
         switches=_segment(samples[-1].frames - 1),
         rss_bytes=samples[-1].rss_bytes,
         growth_bytes_per_minute=growth(steady),
-        descriptors=(min(descriptors), max(descriptors)),
-        threads=(min(threads), max(threads)),
+        descriptors=held(steady, minute_s, lambda sample: sample.descriptors),
+        threads=held(steady, minute_s, lambda sample: sample.threads),
         second_minute_fps=speed(samples, minute_s, 2 * minute_s),
         last_minute_fps=speed(samples, end_s - minute_s, end_s),
         tiers=tiers,
         missed=(),
     )
     return replace(report, missed=tuple(missed_goals(report)))
+
+
+def held(samples: Sequence[Sample], minute_s: float, count: Callable[[Sample], int]) -> tuple[int, int]:
+    """The fewest of each minute: the smallest and the largest of these numbers. A rest goes to the last minute."""
+    first_s = samples[0].at_s
+    last = max(0, int((samples[-1].at_s - first_s) / minute_s) - 1)
+    fewest: dict[int, int] = {}
+    for sample in samples:
+        minute = min(int((sample.at_s - first_s) / minute_s), last)
+        fewest[minute] = min(fewest.get(minute, count(sample)), count(sample))
+    return min(fewest.values()), max(fewest.values())
 
 
 def growth(samples: Sequence[Sample]) -> float:

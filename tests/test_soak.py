@@ -11,7 +11,16 @@ from tests.toy import toy_engine
 from worldattention.app.cli import main
 from worldattention.core import loading
 from worldattention.core.errors import Cancelled
-from worldattention.core.soak import MOST_GROWTH_BYTES, PROMPTS, Sample, growth, missed_goals, soak, speed
+from worldattention.core.soak import (
+    MOST_GROWTH_BYTES,
+    PROMPTS,
+    Sample,
+    growth,
+    held,
+    missed_goals,
+    soak,
+    speed,
+)
 from worldattention.core.units import parse_bytes
 
 
@@ -72,6 +81,21 @@ def test_growth_and_speed_of_known_samples():
     assert growth(samples) == pytest.approx(3_000_000)
     assert growth(samples[:1]) == 0
     assert speed(samples, 0.5, 60.5) == pytest.approx(10)
+
+
+@pytest.mark.parametrize(
+    ("open_files", "expected"),
+    [
+        (lambda second: 9 + (second % 7 == 0), (9, 9)),  # a page file now and then
+        (lambda second: 9 + second // 100, (10, 12)),  # one more every 100 seconds, never closed
+        (lambda second: 9 + (second >= 300), (9, 10)),
+        (lambda second: 9 + (second == 309), (9, 9)),
+    ],
+)
+def test_descriptors_are_those_held_through_a_minute(open_files, expected):
+    samples = [Sample(float(s), 10 * s, 5_000_000, open_files(s), 2) for s in range(120, 370)]
+    assert held(samples, 60, lambda sample: sample.descriptors) == expected
+    assert held(samples[:1], 60, lambda sample: sample.threads) == (2, 2)
 
 
 def test_cancelled():
