@@ -65,6 +65,26 @@ SENTENCES = (
         "The preset and the quotas shape the memory: restart the world to change them.",
     ),
     QT_TRANSLATE_NOOP("Sentences", "The latents of this world cannot be read any more: restart it."),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "The world's latents can no longer be written to {} ({}), so they stay in memory: the world goes on, and "
+        "takes a little more memory with every block.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "The device's memory ran out, so from here on this world remembers with a smaller attention window (one "
+        "recalled page): close other programs, then start the program again for the whole one.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "This moment was made with the whole attention window, for which the device has no memory now, so the world "
+        "goes on approximately as before: close other programs, then start the program again.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "There is not enough memory for another branch beside this one: close other programs, or delete branches, "
+        "then try again.",
+    ),
     QT_TRANSLATE_NOOP("Sentences", "Block {} is not made yet: choose one up to {}."),
     QT_TRANSLATE_NOOP("Sentences", "Block {} is not made yet: branch from one of the {} before."),
     QT_TRANSLATE_NOOP("Sentences", "There is no branch '{}': choose one of {}."),

@@ -7,7 +7,7 @@ depends on is its prompt, the configuration, the seed, its index and the history
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,11 +15,11 @@ from torch import Tensor
 
 from worldattention.core.config import SHAPES_MEMORY, AttentionConfig, EngineConfig, memory_shape
 from worldattention.core.cuda_graph import graph_recorder
+from worldattention.core.draft import Draft
 from worldattention.core.errors import UserError, go_on
 from worldattention.core.geometry import Geometry
 from worldattention.core.history import BlockRecord, block_record
 from worldattention.core.hkv.bank import KVBank
-from worldattention.core.hkv.retrieval import Retrieval
 from worldattention.core.hkv.session import default_folder
 from worldattention.core.hkv.window import WindowPlan
 from worldattention.core.journal import Journal, Moment
@@ -30,26 +30,14 @@ from worldattention.core.pocket.prompts import Understood
 from worldattention.core.pocket.text import understood_by
 from worldattention.core.preview import RecallPreview
 from worldattention.core.records import PageRecords, block_telemetry, recall_record
-from worldattention.core.rewind import CODED, LACKING, REBUILT, rebuild, replay_decoder
+from worldattention.core.rewind import CODED, LACKING, REBUILT, closed_on_failure, rebuild, replay_decoder
 from worldattention.core.sampler import block_noise, denoise, shifted_timesteps
+from worldattention.core.small_window import NARROWER, SHRUNK, small_window
 from worldattention.core.spoken import Spoken, SpokenPrompts
 from worldattention.core.stopwatch import Stopwatch
 from worldattention.core.telemetry import BlockResult, BlockTelemetry, prompt_hash
 from worldattention.core.window_attention import Observer, WindowAttention, head_arrays
 from worldattention.kernels import ops
-
-
-@dataclass(slots=True)
-class _Draft:
-    """What a block decided before it is committed."""
-
-    attention: WindowAttention
-    plan: WindowPlan
-    recalled: Recalled
-    replay: BlockRecord | None
-    missed: tuple[int, ...]
-    renewed: bool = False  # pages were chosen in this block
-    retrieval: Retrieval | None = None
 
 
 class Engine:
@@ -73,6 +61,7 @@ class Engine:
         self._journal = Journal.empty(config.cache.folder or default_folder())
         self.approximate = False  # whether the past, as it is remembered, is no longer exactly what it was
         self.notice = ""  # for the next block's record
+        self.small = False  # whether it has a smaller window than it was asked for, for want of memory
         self.attention_observer: Observer | None = None  # for measurements of what is really attended to
 
     @property
@@ -108,6 +97,7 @@ class Engine:
         block (those shape the memory itself: reset first).
         """
         check_modes(self.model, config)
+        config = small_window(config) if self.small else config
         if memory_shape(config) != memory_shape(self.config):
             if self.block:
                 raise UserError(SHAPES_MEMORY)
@@ -177,17 +167,16 @@ class Engine:
         back = self._memory.rewound(moment.bank, moment.recalled, moment.frames_done)
         memory, other = back.memory, self._twin(back.memory, block)
         other.configure(moment.config)
+        if memory_shape(moment.config) != memory_shape(other.config):
+            other.lose_exactness(NARROWER)
         other._spoken, other._last_policy = moment.spoken, moment.last_policy
         other._banked_frames = moment.banked_frames
-        try:
+        with closed_on_failure(memory):
             replay_decoder(other._decoder, other._journal, block)
             if back.missing or not back.exact:
                 rebuild(memory, back.there, back.missing, other._journal, other._clean_pass)
                 other.lose_exactness(REBUILT if back.missing else CODED)
-        except OSError as error:
-            memory.close()
-            raise UserError("The latents of this world cannot be read any more: restart it.") from error
-        memory.complete(moment.bank, self.geometry.block_latents)
+            memory.complete(moment.bank, self.geometry.block_latents)
         return other
 
     def _twin(self, memory: WorldMemory, blocks: int) -> Engine:
@@ -203,6 +192,14 @@ class Engine:
     def make_room(self) -> None:
         """Gives back memory of the device that only saves time."""
         self._passes.make_room()
+
+    def shrink(self) -> None:
+        """Goes on with a smaller window, if it has the whole one; says so in the next block's record."""
+        if not self.small:
+            self.make_room()  # what was captured refers to the old window
+            self.small, self.approximate, self.notice = True, True, SHRUNK
+            self.config = small_window(self.config)
+            self._memory.shrink(self.config)
 
     def close(self) -> None:
         """Releases memory of the device, memory tiers and their files. The engine cannot be used after."""
@@ -275,7 +272,7 @@ class Engine:
 
     def _velocity(
         self,
-        draft: _Draft,
+        draft: Draft,
         spoken: Spoken,
         recall: bool,
         cancel: Callable[[], bool] | None,
@@ -295,7 +292,7 @@ class Engine:
 
         return velocity
 
-    def _open_window(self, changed: bool, replay: BlockRecord | None) -> _Draft:
+    def _open_window(self, changed: bool, replay: BlockRecord | None) -> Draft:
         """The window before any recall of this block. A switch, or policy `none`, lets recalled pages go."""
         if changed and self.block:
             self._close_segment()
@@ -304,7 +301,7 @@ class Engine:
             recalled = Recalled((), self._memory.ring.frames_done if changed else recalled.switch_frame)
         denied = () if replay is None or replay.recalled else replay.missed
         plan, missed = self._memory.install(recalled, denied)
-        return _Draft(self._attention(plan), plan, recalled, replay, missed)
+        return Draft(self._attention(plan), plan, recalled, replay, missed)
 
     def _close_segment(self) -> None:
         """The authors bank their window here, at a prompt switch. Made again, a cancelled block does not repeat it."""
@@ -314,7 +311,7 @@ class Engine:
             self._memory.snapshot(ended.encoding.pooled, ended.text, self.block)
             self._banked_frames = frames
 
-    def _recall(self, draft: _Draft, spoken: Spoken) -> None:
+    def _recall(self, draft: Draft, spoken: Spoken) -> None:
         """Scores pages with the query just captured and renews the window."""
         query = draft.attention.take_query()
         retrieval = self._memory.retrieve(query, spoken.text, self.block)
@@ -323,7 +320,7 @@ class Engine:
         self._renew(draft, retrieval.chosen)
         draft.retrieval = retrieval
 
-    def _renew(self, draft: _Draft, chosen: tuple[int, ...]) -> None:
+    def _renew(self, draft: Draft, chosen: tuple[int, ...]) -> None:
         """The window with the pages chosen in this block."""
         pages = tuple(self._memory.bank.pages[page] for page in chosen)
         draft.recalled, draft.renewed = Recalled(pages, self._memory.ring.frames_done), True
@@ -340,7 +337,7 @@ class Engine:
     def _attention(self, plan: WindowPlan, config: AttentionConfig | None = None) -> WindowAttention:
         return self._memory.attention(plan, config or self.config.attention, self.attention_observer)
 
-    def _commit(self, draft: _Draft, spoken: Spoken, changed: bool, keys: Tensor, values: Tensor) -> None:
+    def _commit(self, draft: Draft, spoken: Spoken, changed: bool, keys: Tensor, values: Tensor) -> None:
         """The block becomes history. Nothing before this changed the world."""
         memory = self._memory
         if not self.config.cache.authors_layout:
@@ -366,12 +363,12 @@ class Engine:
         said = self._spoken, self._last_policy, self._banked_frames
         return Moment(self.config, done, mark, memory.recalled, *said)
 
-    def _record(self, draft: _Draft, spoken: Spoken) -> BlockRecord:
+    def _record(self, draft: Draft, spoken: Spoken) -> BlockRecord:
         return block_record(spoken.text, self.config, draft.plan.page_ids, draft.missed, draft.renewed)
 
     def _telemetry(
         self,
-        draft: _Draft,
+        draft: Draft,
         spoken: Spoken,
         changed: bool,
         heads: dict[str, Any],

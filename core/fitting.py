@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
@@ -11,10 +10,9 @@ from worldattention.core.errors import UserError
 from worldattention.core.memory import kv_shape
 from worldattention.core.models.world import WorldModel
 from worldattention.core.out_of_memory import is_out_of_memory, with_less
+from worldattention.core.small_window import SHRUNK, small_window
 from worldattention.core.units import format_bytes
 
-SMALL_BUDGET_FRAMES = 16
-"""Sink, one recalled page and five recent frames."""
 RING_EXTRA_FRAMES = 8
 WARM_UP_PROMPTS = ("A scene.", "Another scene.")
 
@@ -28,11 +26,7 @@ def fitting_engine(model: WorldModel, config: EngineConfig) -> Engine:
     engine = _try(model, config)
     if engine is not None:
         return engine
-    cache = config.cache
-    small = replace(
-        config,
-        cache=replace(cache, budget_frames=min(SMALL_BUDGET_FRAMES, cache.budget_frames), recalled_pages=1),
-    )
+    small = small_window(config)
     engine = _try(model, small)
     needs = [format_bytes(window_bytes(model, each)) for each in (config, small)]
     if engine is None:
@@ -40,9 +34,10 @@ def fitting_engine(model: WorldModel, config: EngineConfig) -> Engine:
             f"The device {model.device} has no room for the attention window: it needs {needs[0]}, and {needs[1]} "
             "with half of it; close other programs, choose --device cpu or a smaller picture."
         )
+    engine.small = True
     engine.notice = (
         f"The device has no room for the whole attention window ({needs[0]}), so this world remembers with a smaller "
-        f"one ({needs[1]}, one recalled page); close other programs and restart the world for the whole one."
+        f"one ({needs[1]}, one recalled page); close other programs, then start the program again for the whole one."
     )
     return engine
 
@@ -57,10 +52,10 @@ def warm_up(engine: Engine, show: Callable[[float], None] = lambda share: None) 
     blocks = -(-engine.config.cache.budget_frames // sizes.block_latents) + 1
     for block in range(blocks + 1):
         prompt = WARM_UP_PROMPTS[block == blocks]
-        with_less(lambda prompt=prompt: engine.step(prompt), engine.make_room)  # type: ignore[misc]
+        with_less(lambda prompt=prompt: engine.step(prompt), engine.make_room, engine.shrink)  # type: ignore[misc]
         show((block + 1) / (blocks + 1))
     engine.reset()
-    engine.epoch, engine.notice = 0, notice
+    engine.epoch, engine.notice = 0, notice or (SHRUNK if engine.small else "")
 
 
 def window_bytes(model: WorldModel, config: EngineConfig) -> int:

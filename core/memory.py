@@ -96,21 +96,26 @@ class WorldMemory:
         must be called once they are there.
         """
         cache = self.config.cache
-        window = _new_window(self._model, cache)
-        other = WorldMemory(self._model, self.config, self.bank.fork(mark), self.ring.empty(), window)
+        window, ring = _new_window(self._model, cache), self.ring.empty()
+        other = WorldMemory(self._model, self.config, self.bank.fork(mark), ring, window)
         other.recalled = recalled
         other.ring.frames_done = frames_done
-        deadline, self.bank.read_deadline_ms = (
-            self.bank.read_deadline_ms,
-            None,
-        )  # what is there shall be found
         recent = range(max(0, frames_done - cache.budget_frames), frames_done)
         wanted = {*range(min(cache.sink_frames, frames_done)), *recent}
         lossy = False
         found: set[int] = set()
-        if not cache.authors_layout:
-            lossy = self._restore(other.ring, wanted, found)
-        self.bank.read_deadline_ms = deadline
+        deadline, self.bank.read_deadline_ms = (
+            self.bank.read_deadline_ms,
+            None,
+        )  # what is there shall be found
+        try:
+            if not cache.authors_layout:
+                lossy = self._restore(other.ring, wanted, found)
+        except BaseException:
+            other.close()
+            raise
+        finally:
+            self.bank.read_deadline_ms = deadline
         return Rewound(other, found, wanted - found, not lossy)
 
     def complete(self, mark: BankMark, block_frames: int) -> None:
@@ -168,6 +173,8 @@ class WorldMemory:
 
         `denied` are taken for such (in a replay, those that were missed then).
         """
+        if self.window.freed:
+            self.window = _new_window(self._model, self.config.cache)
         held = self._hold(tuple(page.id for page in recalled.pages if page.id not in denied))
         present = tuple(page for page in recalled.pages if page.id in held)
         plan = self._plan(Recalled(present, recalled.switch_frame))
@@ -205,6 +212,13 @@ class WorldMemory:
         self._hold(())
         self.ring.free()
         self.window.free()
+
+    def shrink(self, config: EngineConfig) -> None:
+        """Goes on with the smaller window of `config`; at no moment does that need more memory than there was."""
+        self.config = config
+        self._hold(())
+        self.window.free()  # `install` makes the new one
+        self.ring = self.ring.resized(config.cache.budget_frames + 8)
 
     def snapshot(self, prompt_vector: Tensor, prompt_text: str, block: int) -> None:
         """Banks the whole window, recalled pages included, as one chunk: the authors' way, at a prompt switch."""
@@ -287,9 +301,10 @@ class WorldMemory:
         done = self.ring.frames_done if frames_done is None else frames_done
         if cache.authors_layout:
             return plan_window_authors(done, cache.budget_frames, recalled.pages, recalled.switch_frame)
-        return plan_window(
-            done, cache.budget_frames, cache.sink_frames, recalled.pages, cache.min_recent_frames
-        )
+        fitting = recalled.pages[
+            max(0, len(recalled.pages) - cache.recalled_pages) :
+        ]  # it may have shrunk since
+        return plan_window(done, cache.budget_frames, cache.sink_frames, fitting, cache.min_recent_frames)
 
 
 def kv_shape(model: WorldModel) -> KVShape:

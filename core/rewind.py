@@ -7,10 +7,12 @@ approximate (DESIGN 4).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from torch import Tensor
 
+from worldattention.core.errors import UserError
 from worldattention.core.history import BlockRecord
 from worldattention.core.hkv.window import WindowPlan
 from worldattention.core.journal import Journal
@@ -32,6 +34,19 @@ LACKING = (
 
 CleanPass = Callable[[WindowPlan, Tensor, BlockRecord], tuple[Tensor, Tensor]]
 """Keys and values [layers, L, H, D] of latents [F, C, h, w] behind a window."""
+
+
+@contextmanager
+def closed_on_failure(memory: WorldMemory) -> Iterator[None]:
+    """A memory that cannot be brought back gives its pages up. Raises UserError for latents that cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        memory.close()
+        raise UserError("The latents of this world cannot be read any more: restart it.") from error
+    except BaseException:
+        memory.close()
+        raise
 
 
 def replay_decoder(decoder: StreamingDecoder, journal: Journal, block: int) -> None:

@@ -15,7 +15,7 @@ from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.foresight import upcoming_prompt
 from worldattention.core.history import BlockRecord, History
-from worldattention.core.out_of_memory import with_less
+from worldattention.core.out_of_memory import NO_ROOM, Result, is_out_of_memory, with_less
 from worldattention.core.project import Project
 from worldattention.core.saved_world import save_world
 from worldattention.core.telemetry import BlockResult, BlockTelemetry, telemetry_from_json
@@ -97,7 +97,9 @@ class Session:
         if replay is not None:
             self.engine.configure(replay.config(self.engine.config))
         prompt = self.prompt
-        result = with_less(lambda: self.engine.step(prompt, cancel, replay), lambda: self.engine.make_room())
+        result = with_less(
+            lambda: self.engine.step(prompt, cancel, replay), self._make_room, lambda: self.engine.shrink()
+        )
         del self._replay[:1]
         upcoming = upcoming_prompt(self.timeline, self.engine.geometry, self.engine.block, prompt)
         if upcoming is not None:
@@ -126,7 +128,7 @@ class Session:
         """
         history = self.history
         after = history.fork(name, block)
-        engine = self.engine.fork_at(block)
+        engine = self._beside(lambda: self.engine.fork_at(block))
         self._waiting.put(history.current, self.engine)
         self._replay = [*self.engine.records[block:], *self._replay]
         self._history, self.engine, self._remaking = after, engine, False
@@ -141,10 +143,11 @@ class Session:
         if name == history.current:
             return
         records = list(history.records(name))
-        engine = self._waiting.take(name)
+        engine = self._beside(lambda: self._waiting.take(name))
         if engine is None:
             pairs = zip(self.engine.records, records, strict=False)
-            engine = self.engine.fork_at(len(list(takewhile(lambda pair: pair[0] == pair[1], pairs))))
+            shared = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+            engine = self._beside(lambda: self.engine.fork_at(shared))
         self._waiting.put(history.current, self.engine)
         self.engine, self.timeline = engine, branch.timeline
         self._history = replace(history, current=name)
@@ -181,6 +184,20 @@ class Session:
         """Closes the engines of all branches."""
         self._waiting.close()
         self.engine.close()
+
+    def _make_room(self) -> None:
+        """Gives back memory that only saves time."""
+        self._waiting.sleep()
+        self.engine.make_room()
+
+    def _beside(self, make: Callable[[], Result]) -> Result:
+        """What `make` returns: another engine beside the present one, which stays as it is. Raises UserError."""
+        try:
+            return with_less(make, self._make_room)
+        except (RuntimeError, MemoryError) as error:
+            if is_out_of_memory(error):
+                raise UserError(NO_ROOM) from error
+            raise
 
     def _next_replay(self) -> BlockRecord | None:
         """The record of the next block, if it is still wanted as it was."""

@@ -25,6 +25,11 @@ class WaitingEngines:
             if left < 0:
                 waiting.sleep()
 
+    def sleep(self) -> None:
+        """Frees what only makes coming back quick."""
+        for waiting in self._engines.values():
+            waiting.sleep()
+
     def take(self, name: str, awake: bool = True) -> Engine | None:
         """The engine of a branch, woken up; None where there is none. Raises UserError."""
         engine = self._engines.get(name)

@@ -68,6 +68,9 @@ class FakeEngine:
     def make_room(self) -> None:
         """It holds nothing that it could give back."""
 
+    def shrink(self) -> None:
+        """It has no window."""
+
     def preview(self, prompt: str) -> RecallPreview:
         return RecallPreview(prompt)
 

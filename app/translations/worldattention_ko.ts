@@ -1586,6 +1586,22 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>이 월드의 잠재 변수를 더는 읽을 수 없습니다. 다시 시작하세요.</translation>
     </message>
     <message>
+        <source>The world&apos;s latents can no longer be written to {} ({}), so they stay in memory: the world goes on, and takes a little more memory with every block.</source>
+        <translation>월드의 잠재 데이터를 {}에 더 이상 쓸 수 없어({}) 메모리에 둡니다. 월드는 계속되며 블록마다 메모리를 조금씩 더 씁니다.</translation>
+    </message>
+    <message>
+        <source>The device&apos;s memory ran out, so from here on this world remembers with a smaller attention window (one recalled page): close other programs, then start the program again for the whole one.</source>
+        <translation>장치의 메모리가 모자라 여기서부터 이 월드는 더 작은 어텐션 창(불러온 페이지 하나)으로 기억합니다. 전체 창을 쓰려면 다른 프로그램을 닫고 프로그램을 다시 시작하십시오.</translation>
+    </message>
+    <message>
+        <source>This moment was made with the whole attention window, for which the device has no memory now, so the world goes on approximately as before: close other programs, then start the program again.</source>
+        <translation>이 순간은 전체 어텐션 창으로 만들어졌지만 지금은 장치의 메모리가 모자라 월드가 전과 비슷하게만 이어집니다. 다른 프로그램을 닫고 프로그램을 다시 시작하십시오.</translation>
+    </message>
+    <message>
+        <source>There is not enough memory for another branch beside this one: close other programs, or delete branches, then try again.</source>
+        <translation>이 분기 옆에 다른 분기를 둘 메모리가 모자랍니다. 다른 프로그램을 닫거나 분기를 지운 뒤 다시 시도하십시오.</translation>
+    </message>
+    <message>
         <source>Block {} is not made yet: choose one up to {}.</source>
         <translation>블록 {}은(는) 아직 생성되지 않았습니다. {} 이하에서 고르세요.</translation>
     </message>

@@ -70,6 +70,16 @@ class FrameRing:
         """Another ring of the same sizes, without frames."""
         return FrameRing(self.shape, self._capacity, self._sink, self._ring.device)
 
+    def resized(self, capacity_frames: int) -> "FrameRing":
+        """A smaller ring with the same frames, as many as it holds."""
+        other = FrameRing(self.shape, capacity_frames, self._sink, self._ring.device)
+        other.frames_done = self.frames_done
+        for stretch in ((0, self._sink), (self.frames_done - capacity_frames, self.frames_done)):
+            first, end = max(0, stretch[0]), min(stretch[1], self.frames_done)
+            for frame, keys, values in self.pieces(first, end - first) if end > first else ():
+                other.restore(frame, keys, values)
+        return other
+
     def fork(self) -> "FrameRing":
         """A copy that goes on by itself."""
         other = object.__new__(FrameRing)

@@ -177,6 +177,11 @@ class Window:
         """Tokens installed; where the current block's keys and values are written."""
         return self.frames * self.shape.frame_tokens
 
+    @property
+    def freed(self) -> bool:
+        """Whether the memory was given back."""
+        return self.keys.numel() == 0
+
     def free(self) -> None:
         """Gives the memory back: the window is of no use then."""
         self.keys = self.values = torch.empty(0, device=self.keys.device)
