@@ -8,7 +8,7 @@ import torch
 
 from tests.test_out_of_memory import CPU_FULL, GPU_FULL, IN_A_BLOCK, TIMELINE, Failing, quotas
 from tests.toy import toy_config, toy_engine, toy_model
-from worldattention.core import memory
+from worldattention.core import heap, memory
 from worldattention.core.config import preset_config, with_choices
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
@@ -109,7 +109,7 @@ def test_settings_of_the_whole_window_are_taken_by_a_shrunk_world(tmp_path):
 def test_settings_are_taken_by_a_world_that_never_had_the_whole_window(tmp_path, monkeypatch):
     config = toy_config(**quotas(tmp_path))
     with monkeypatch.context() as patch:
-        patch.setattr(torch, "zeros", Failing(torch.zeros, GPU_FULL, 3, 1))
+        patch.setattr(heap, "_map", Failing(heap._map, GPU_FULL, 3, 1))
         engine = fitting_engine(toy_model(), config)
     engine.configure(with_choices(config, retrieval="recent"))
     assert engine.step("red ball").telemetry.retrieval == "recent"
@@ -143,7 +143,7 @@ def test_the_authors_world_shrinks_too():
 @pytest.mark.parametrize("site", ["window", "ring"])
 def test_shrinking_itself_may_fail_and_be_done_later(session, monkeypatch, site):
     """The allocation of the smaller buffers fails too: the failure is told, and the next attempt has a world."""
-    owner, name = (memory, "Window") if site == "window" else (torch, "zeros")
+    owner, name = (memory, "Window") if site == "window" else (heap, "_map")
     with monkeypatch.context() as patch:
         patch.setattr(window.Window, "install", Failing(window.Window.install, GPU_FULL, 0, 2))
         patch.setattr(owner, name, Failing(getattr(owner, name), GPU_FULL, 0, 1))
@@ -158,13 +158,13 @@ def test_a_branch_that_has_no_room_is_refused_and_the_world_goes_on(session, mon
     entries = session.engine.bank._store._entries
     owners = {page: entry.references for page, entry in entries.items()}
     with monkeypatch.context() as patch:
-        patch.setattr(torch, "zeros", Failing(torch.zeros, GPU_FULL, call, 1))
+        patch.setattr(heap, "_map", Failing(heap._map, GPU_FULL, call, 1))
         if times == 1:
             session.rewind(9, "Again")
             assert session.block == 9
             session.switch("Main")
         else:
-            torch.zeros._times = 99
+            heap._map._times = 99
             with pytest.raises(UserError, match="not enough memory"):
                 session.rewind(9, "Again")
     assert (session.branch, session.block) == ("Main", 12)
