@@ -10,6 +10,7 @@ import torch
 from worldattention.core import heap
 from worldattention.core.config import CacheConfig
 from worldattention.core.errors import UserError
+from worldattention.core.hkv import tiers
 from worldattention.core.hkv.codec import StoredPage
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.quotas import fit_quotas, format_bytes, parse_bytes
@@ -94,26 +95,36 @@ def test_quotas_against_the_machine(tmp_path):
     )
 
 
-def test_a_pool_grows_in_slabs_up_to_its_quota():
+class Lock:
+    """Page-locked memory without a GPU."""
+
+    def __init__(self, size_bytes):
+        self.memory = torch.zeros(size_bytes, dtype=torch.uint8)
+
+
+@pytest.mark.parametrize(("gpu", "steps"), [(None, list(range(1, 20))), ("cuda", [8, 16, 19])])
+def test_a_pool_grows_up_to_its_quota_on_a_gpu_in_slabs(monkeypatch, gpu, steps):
+    monkeypatch.setattr(tiers, "PageLock", Lock)
     shape = KVShape(2, 2, 1, 4, torch.float32)
     page_bytes = 8 * shape.frame_bytes()
-    pool = PoolTier("device", shape, 8, 19 * page_bytes + 5, "cpu")
+    pool = PoolTier("dram", shape, 8, 19 * page_bytes + 5, "cpu", gpu and torch.device(gpu))
     info = PageInfo(0, 0, 8, 0, 0)
-    assert pool._slots == []
+    assert pool._slots == 0
     sizes = []
     while pool.has_room(info):
         pool._free.pop()
-        sizes.append(len(pool._slots))
-    assert (len(sizes), sorted(set(sizes))) == (19, [8, 16, 19])
+        sizes.append(pool._slots)
+    assert (len(sizes), sorted(set(sizes))) == (19, steps)
 
 
 def test_large_pages_come_one_by_one(monkeypatch):
     shape = KVShape(2, 2, 1, 4, torch.float32)
     page_bytes = 8 * shape.frame_bytes()
     monkeypatch.setattr("worldattention.core.hkv.tiers.SLAB_BYTES", page_bytes // 2)
-    pool = PoolTier("dram", shape, 8, 5 * page_bytes, "cpu")
+    monkeypatch.setattr(tiers, "PageLock", Lock)
+    pool = PoolTier("dram", shape, 8, 5 * page_bytes, "cpu", torch.device("cuda"))
     assert pool.has_room(PageInfo(0, 0, 8, 0, 0))
-    assert len(pool._slots) == 1
+    assert pool._slots == 1
 
 
 def test_a_machine_without_the_memory_stops_the_pool_with_one_notice(monkeypatch):
@@ -154,10 +165,10 @@ def test_page_locked_memory_is_made_ready_before_it_is_needed(monkeypatch):
         pool.take(page, PageData(info, keys + page, keys))
     assert not pool.has_room(PageInfo(19, 0, 8, 0, 0))
     assert pool.used_bytes <= pool.quota_bytes
-    pool._growth.wait()
+    pool._growth.done.wait(60)
     pool.collect()
     assert threads == ["page-pinner-dram"] * 4
-    assert len(pool._slots) == 20
+    assert pool._slots == 20
     for page in range(19):
         assert torch.equal(pool.fetch(page, None).page.decode().keys, keys + page)
     pool.close()

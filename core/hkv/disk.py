@@ -46,11 +46,10 @@ class _Write:
 
 @dataclass(slots=True, eq=False)
 class _Read:
-    """A page on its way out of its file; `page` is there once the job is done."""
+    """A page on its way out of its file; it is the job's result."""
 
     job: Job
     ahead: bool
-    page: StoredPage | None = None
 
 
 class DiskTier:
@@ -333,27 +332,28 @@ class DiskTier:
         assert session is not None
         path, key = session.page_path(handle), self._key(handle, info)
 
-        def work() -> None:
+        def work() -> StoredPage:
             session.check()
             page = self._new_page(info)  # here, since page-locking takes its time
             read_page(path, key, page.parts, self._disk)
-            read.page = page
+            return page
 
         read = _Read(Job(handle, work, key.file_bytes()), ahead)
         self._reads[handle] = read
         self._reader.submit(read.job, urgent=not ahead)
 
     def _complete_read(self, job: Job, read: _Read) -> None:
-        if read.page is None:
+        page: StoredPage | None = job.result
+        if page is None:
             log.warning("page file %d is a miss: %s", job.handle, job.error)
             if isinstance(job.error, PageFileError | OSError):  # else there was no memory for it
                 self._bad.add(job.handle)
             return
-        self.traffic.read_bytes += read.page.parts.nbytes
+        self.traffic.read_bytes += page.parts.nbytes
         self.traffic.read_ms.append(job.milliseconds)
         self.traffic.prefetched += read.ahead
-        self._staged[job.handle] = (read.page, read.ahead)
-        staged_bytes = sum(page.parts.nbytes for page, _ in self._staged.values())
+        self._staged[job.handle] = (page, read.ahead)
+        staged_bytes = sum(staged.parts.nbytes for staged, _ in self._staged.values())
         for handle in [handle for handle in self._staged if handle not in self._demanded]:
             if staged_bytes > self._options.prefetch_bytes:
                 staged_bytes -= self._staged.pop(handle)[0].parts.nbytes

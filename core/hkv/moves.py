@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 import torch
 
@@ -41,38 +42,34 @@ class Loan:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """Work of a lane on one page. `error` and `milliseconds` are there once `done` is set."""
+    """Work of a lane on one page. `result` or `error`, and `milliseconds`, are there once `done` is set.
+
+    `work` must not hold what holds the job: memory would then wait for Python's collector.
+    """
 
     handle: int
-    work: Callable[[], None]
+    work: Callable[[], Any]
     size_bytes: int = 0
     id: int = field(default_factory=lambda: next(_IDS))
     done: threading.Event = field(default_factory=threading.Event)
+    result: Any = None
     error: Exception | None = None
     milliseconds: float = 0.0
 
-
-class Growth:
-    """Memory that is being allocated, here or in a lane."""
-
-    def __init__(self, allocate: Callable[[], torch.Tensor]) -> None:
-        self._allocate = allocate
-        self._memory: torch.Tensor | None = None
-        self.error: RuntimeError | None = None
-        self.job = Job(-1, self.work)
-
-    def work(self) -> None:
-        """Allocates. A lack of memory (RuntimeError on every device) is kept in `error`."""
+    def run(self) -> None:
+        """Does the work; what goes wrong is told to the engine's thread, which decides."""
+        began = time.perf_counter()
         try:
-            self._memory = self._allocate()
-        except RuntimeError as error:
-            self.error = error
-        self.job.done.set()
+            self.result = self.work()
+        except Exception as error:
+            log.debug("work on page %d failed", self.handle, exc_info=True)
+            self.error = error.with_traceback(None)  # whose frames hold this job, and the page's memory
+        self.milliseconds = 1000 * (time.perf_counter() - began)
 
-    def wait(self) -> torch.Tensor | None:
-        """The memory once it is there; None where there is none."""
-        self.job.done.wait()
-        return self._memory
+    def finish(self) -> None:
+        """Does the work here, without a lane."""
+        self.run()
+        self.done.set()
 
 
 class Lane:
@@ -157,18 +154,21 @@ class Lane:
 
     def _run(self) -> None:
         with torch.inference_mode():  # as the engine, whose tensors it writes
-            while (job := self._next()) is not None:
-                began = time.perf_counter()
-                try:
-                    job.work()
-                except Exception as error:  # told to the engine's thread, which decides
-                    job.error = error
-                job.milliseconds = 1000 * (time.perf_counter() - began)
-                with self._changed:
-                    self._running = None
-                    self._finished.append(job)
-                    job.done.set()
-                    self._changed.notify_all()
+            while self._do_next():
+                pass
+
+    def _do_next(self) -> bool:
+        """Apart, so that a lane without work holds no memory of its last job."""
+        job = self._next()
+        if job is None:
+            return False
+        job.run()
+        with self._changed:
+            self._running = None
+            self._finished.append(job)
+            job.done.set()
+            self._changed.notify_all()
+        return True
 
     def _next(self) -> Job | None:
         with self._changed:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from worldattention.core.heap import lasting_memory
 from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, lay_out, page_bytes
-from worldattention.core.hkv.moves import Growth, Job, Lane, Loan, SideStream
+from worldattention.core.hkv.moves import Job, Lane, Loan, SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.page_lock import PageLock
 
@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 SLAB_PAGES = 8
 SLAB_BYTES = 256 << 20  # page-locking takes a second for every gigabyte, so large pages come one by one
 _TIMES_KEPT = 512
+_KEPT_BESIDE = 1  # pages come one by one, and each finds the slot of the one before it still being read
 
 
 @dataclass(slots=True)
@@ -135,8 +136,9 @@ class PoolTier:
 
     A slot has room for a whole page; a short one takes a whole slot. `gpu`: the one that pages come from and go
     to; CPU memory is then page-locked, so that copies can run beside the GPU's work. A slot that is free but
-    still being read is replaced by another one, so that nothing waits: those are beside the quota, and used
-    again.
+    still being read is replaced by another one, so that nothing waits: those are beside the quota. Without a GPU
+    slots are no slabs, and what is beside the quota goes back to the system; with one they are used again, since
+    making them takes long.
     """
 
     def __init__(
@@ -157,15 +159,15 @@ class PoolTier:
         self._slot_bytes = page_bytes(codec, shape, page_frames)
         self.quota_bytes = quota_bytes
         self._limit = quota_bytes // self._slot_bytes
-        self._slots: list[Tensor] = []
-        self._free: list[int] = []
+        self._slots = 0
+        self._free: list[Tensor] = []
         self._on_loan = 0
         self._pages: dict[int, _Resident] = {}
         self._arrivals: dict[int, _Arrival] = {}
         self._jobs: dict[int, _Arrival] = {}
         self._pins = gpu is not None and self._device.type == "cpu"
         self._locks: list[PageLock] = []
-        self._growth: Growth | None = None
+        self._growth: Job | None = None
         self._lane, self._pinner = Lane(f"page-mover-{name}"), Lane(f"page-pinner-{name}")
         self._side = SideStream()
         self._notices: list[str] = []
@@ -183,7 +185,7 @@ class PoolTier:
 
     def has_room(self, info: PageInfo) -> bool:
         """Whether a slot is free, growing by a slab where the quota allows it."""
-        if len(self._slots) - len(self._free) - self._on_loan >= self._limit:
+        if self._slots - len(self._free) - self._on_loan >= self._limit:
             return False
         if not self._free:
             self._grow()
@@ -201,19 +203,19 @@ class PoolTier:
     def _grow(self) -> None:
         """One slab more: the one that is being page-locked, else a new one."""
         if self._growth is None:
-            self._growth = Growth(self._new_slab)
-            self._growth.work()
+            self._growth = Job(-1, self._new_slab)
+            self._growth.finish()
         self._end_growth()
 
     def _grow_ahead(self) -> None:
         """Page-locking takes a second for every gigabyte: begun before the last slot is taken, or is on loan."""
-        if self._pins and self._growth is None and len(self._free) < 2 and len(self._slots) <= self._limit:
-            self._growth = Growth(self._new_slab)
-            self._pinner.submit(self._growth.job)
+        if self._pins and self._growth is None and len(self._free) < 2 and self._slots <= self._limit:
+            self._growth = self._pinner.submit(Job(-1, self._new_slab))
 
     def _new_slab(self) -> Tensor:
-        room = self._limit - len(self._slots)
-        pages = min(max(1, min(SLAB_PAGES, SLAB_BYTES // self._slot_bytes)), max(room, 1))
+        room = self._limit - self._slots
+        at_once = 1 if self._gpu is None else min(SLAB_PAGES, SLAB_BYTES // self._slot_bytes)
+        pages = max(1, min(at_once, room))
         size = (pages, self._slot_bytes)
         if self._pins:
             self._locks.append(PageLock(pages * self._slot_bytes))
@@ -224,14 +226,16 @@ class PoolTier:
         """Waits for the slab and takes it; without memory the tier stays as large as it is."""
         assert self._growth is not None
         growth, self._growth = self._growth, None
-        slab = growth.wait()
+        growth.done.wait()
+        self._pinner.take_finished()
+        slab = growth.result
         if slab is not None:
-            self._free.extend(range(len(self._slots) + len(slab) - 1, len(self._slots) - 1, -1))
-            self._slots.extend(slab.unbind(0))
+            self._free.extend(slab.unbind(0))
+            self._slots += len(slab)
             return
         log.warning("tier %s cannot grow: %s", self.name, growth.error)
-        if len(self._slots) < self._limit:
-            self._limit = len(self._slots)
+        if self._slots < self._limit:
+            self._limit = self._slots
             self._notices.append(
                 f"The {self.name} memory tier stops at {self._limit * self._slot_bytes / 1e9:.2f} GB of "
                 f"its {self.quota_bytes / 1e9:.2f} GB, because the machine has no more; lower its quota."
@@ -261,9 +265,12 @@ class PoolTier:
 
         def give_back() -> None:
             self._on_loan -= 1
-            self._free.append(slot)
+            if self._gpu is None and self._slots > self._limit + _KEPT_BESIDE:
+                self._slots -= 1
+            else:
+                self._free.append(slot)
 
-        page = lay_out(info, self._shape, self._codec, self._slots[slot])
+        page = lay_out(info, self._shape, self._codec, slot)
         self._pages[handle] = resident = _Resident(page, Loan(give_back))
         self.traffic.written_bytes += page.parts.nbytes
         self._grow_ahead()
@@ -306,7 +313,7 @@ class PoolTier:
 
     def collect(self) -> None:
         """Complete the copies that are done, and take a slab that is ready."""
-        if self._growth is not None and self._growth.job.done.is_set():
+        if self._growth is not None and self._growth.done.is_set():
             self._end_growth()
         for job in self._lane.take_finished():
             arrival = self._jobs[job.id]
@@ -345,7 +352,7 @@ class PoolTier:
         self._pinner.close()
         for lock in self._locks:
             lock.free()
-        self._slots, self._free, self._limit, self._locks = [], [], 0, []
+        self._slots, self._free, self._limit, self._locks = 0, [], 0, []
         self._pages.clear()
         self._arrivals.clear()
         self._jobs.clear()
