@@ -10,6 +10,7 @@ from tests.toy import toy_engine
 from worldattention.core.config import with_choices
 from worldattention.core.errors import Cancelled
 from worldattention.core.evaluation.worlds import Lockstep, OneWorld
+from worldattention.core.window_attention import WindowAttention
 
 PROMPTS = (("a red house", 3), ("a green hill", 2), ("the red house", 1))
 
@@ -101,5 +102,43 @@ def test_more_worlds_than_jobs_and_no_jobs():
     assert together.config == replace(engine.config, graphs=False)
     assert together.map([]) == []
     assert together.map([lambda world: world.config.seed]) == [engine.config.seed]
+    together.close()
+    engine.close()
+
+
+def told(world, seed):
+    """What heads did and how pages were scored, block by block, and which worlds' attention was joined."""
+    world.reset(seed)
+    rows, scores = [], []
+    for prompt, blocks in PROMPTS:
+        for _ in range(blocks):
+            record = world.step(prompt).telemetry
+            rows.append(np.stack([record.gini, record.threshold, record.density]))
+            scores += record.recall.scores if record.recall else ()
+    return np.stack(rows), np.array(scores)
+
+
+def test_worlds_side_by_side_route_and_score_by_themselves(monkeypatch):
+    sizes = []
+    beside = WindowAttention.beside.__func__
+
+    def counted(cls, parts):
+        sizes.append(len(parts))
+        return beside(cls, parts)
+
+    monkeypatch.setattr(WindowAttention, "beside", classmethod(counted))
+    jobs = [partial(told, seed=seed) for seed in (11, 12, 13)]
+    engine = toy_engine()
+    alone = OneWorld(engine).map(jobs)
+    assert not sizes
+    together = Lockstep(engine, 3)
+    made = together.map(jobs)
+    # One window a block for all, one more after a recall.
+    assert sizes == [3] * (len(alone[0][0]) + 2)
+    for (rows, scores), (rows_made, scores_made) in zip(alone, made, strict=True):
+        np.testing.assert_allclose(rows_made, rows, atol=0.02)
+        assert len(scores)
+        np.testing.assert_allclose(scores_made, scores, rtol=0.02, atol=0.02)
+    assert np.abs(alone[0][0] - alone[1][0]).max() > 0.02, "worlds differ by more than rounding"
     together.close()
     engine.close()

@@ -147,7 +147,8 @@ class _Meeting:
         """Runs the batch when nobody is on the way any more."""
         if self._running or not self._waiting:
             return
-        passes, self._waiting = self._waiting, []
+        # In the same order in every pass of a block, whoever came first, so that joined windows serve again.
+        passes, self._waiting = sorted(self._waiting, key=lambda one: id(one.attend)), []
         self._running = len(passes)
         self.passes.append(len(passes))
         try:
