@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,10 @@ class PageRecord:
     similarity: float | None = None  # stage 1, cosine of its chunk
     score: float | None = None  # stage 2; None where the page was no candidate
     recalled: bool = False  # in the attention window of this block
+
+
+_PAGE_FIELDS = tuple(one.name for one in fields(PageRecord))
+_page_values = attrgetter(*_PAGE_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,10 @@ class BlockTelemetry:
 
     def to_json(self) -> str:
         """One line of the telemetry log."""
-        record: dict[str, Any] = asdict(self)
+        record: dict[str, Any] = asdict(replace(self, pages=()))
+        record["pages"] = [  # by hand, since there may be thousands
+            dict(zip(_PAGE_FIELDS, _page_values(page), strict=True)) for page in self.pages
+        ]
         for name in ("gini", "threshold", "density"):
             record[name] = np.round(getattr(self, name), 5).tolist()
         return json.dumps(record, ensure_ascii=False, separators=(",", ":"))

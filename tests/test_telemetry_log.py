@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -104,3 +105,11 @@ def test_case_07_a_block_costs_what_changed_however_long_the_world_is():
         assert spans[0].pages_size > 3 * count
         assert with_log.at(12 * 40 + 3).pages[40].recalled
         with_log.close()
+
+
+def test_a_line_names_every_page_with_all_its_fields():
+    draw = random.Random()
+    pages = tuple(page(number, draw) for number in range(30))
+    shown = json.loads(record(3, pages).to_json())
+    assert list(shown) == [one.name for one in fields(BlockTelemetry)]
+    assert shown["pages"] == [asdict(one) for one in pages]
