@@ -6,11 +6,11 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 
 from worldattention.core.errors import UserError
+from worldattention.core.parts import new_part, remove_dead_parts
 
 MANIFEST = "world.json"
 """The file that makes a folder a saved world."""
@@ -42,8 +42,11 @@ def check_target(path: Path, what: str) -> None:
             raise UserError(f"{_named(what)} cannot be written to '{path}': the file there is read-only.")
     if not path.parent.is_dir():
         raise UserError(f"There is no folder '{path.parent}' for {what}: make it first, or name another.")
-    with suppress(FileNotFoundError):
-        _new_file_beside(path, what).unlink()
+    try:
+        with new_part(path):
+            pass
+    except OSError as error:
+        raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
 
 
 def private_folder(folder: Path) -> None:
@@ -71,8 +74,12 @@ def replacing(path: Path, what: str, private: bool = False) -> Iterator[Path]:
     """
     check_target(path, what)
     target = Path(os.path.realpath(path))
-    temporary = _new_file_beside(target, what, 0o600 if private else 0o666)
-    try:
+    remove_dead_parts(target.parent)
+    with ExitStack() as stack:
+        try:
+            temporary = stack.enter_context(new_part(target, 0o600 if private else 0o666))
+        except OSError as error:
+            raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
         with failures_told(path, what):
             if target.exists() and not private:
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -80,8 +87,6 @@ def replacing(path: Path, what: str, private: bool = False) -> Iterator[Path]:
         with failures_told(path, what):
             _sync(temporary)
             temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
     with suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
         _sync(target.parent)
 
@@ -108,15 +113,6 @@ def reason(error: OSError | ValueError) -> str:
         }
         return known.get(error.errno or 0, (error.strerror or str(error)).lower())
     return "the name holds a character that no file name can have"
-
-
-def _new_file_beside(path: Path, what: str, mode: int = 0o666) -> Path:
-    temporary = path.parent / f".worldattention-{token_hex(6)}.part{path.suffix}"
-    try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-    except OSError as error:
-        raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
-    return temporary
 
 
 def _sync(path: Path) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from secrets import token_hex
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from PIL import Image
 from worldattention.core.errors import UserError
 from worldattention.core.files import failures_told, replacing
 from worldattention.core.geometry import FPS
+from worldattention.core.parts import new_folder_part, remove_dead_parts
 
 GIF_STEP = 2
 """Every second frame goes into a GIF: browsers play 8 frames a second evenly, 16 they do not."""
@@ -45,17 +45,15 @@ def write_pictures(folder: Path, frames: Iterable[Frame]) -> None:
         raise UserError(
             f"There is no folder '{folder.parent}' for the pictures: make it first, or name another."
         )
-    part = folder.parent / f".worldattention-{token_hex(6)}.part"
-    try:
+    remove_dead_parts(folder.parent)
+    with ExitStack() as stack:
         with failures_told(folder, _PICTURES):
-            part.mkdir()
+            part = stack.enter_context(new_folder_part(folder))
         for number, frame in enumerate(frames):
             with failures_told(folder, _PICTURES):
                 Image.fromarray(frame).save(part / f"{number:06d}.png", compress_level=4)
         with failures_told(folder, _PICTURES):
             os.rename(part, folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def write_gif(path: Path, frames: Iterable[Frame], count: int, max_width: int = GIF_WIDTH) -> None:

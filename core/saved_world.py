@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from secrets import token_hex
@@ -28,6 +29,7 @@ from worldattention.core.errors import UserError
 from worldattention.core.files import MANIFEST, reason
 from worldattention.core.history import History
 from worldattention.core.history_file import history_to_json
+from worldattention.core.parts import exchange, new_folder_part, remove_dead_parts
 from worldattention.core.project import Project, project_to_json
 from worldattention.core.world_files import CHUNK_BLOCKS, FORMAT, VERSION, SavedWorld, WorldWriter
 
@@ -63,9 +65,8 @@ def save_world(
         raise UserError("There is nothing to save yet: let the world make a block first.")
     check_place(folder)
     told = progress or _silent
-    temporary = _beside(folder)
-    try:
-        temporary.mkdir(mode=0o700)
+    remove_dead_parts(folder.parent)
+    with _failures_told(folder), new_folder_part(folder, 0o700) as temporary:
         writer = WorldWriter(temporary)
         blocks = range(0, engine.block, CHUNK_BLOCKS)
         for number, start in enumerate(blocks):
@@ -98,10 +99,6 @@ def save_world(
         }
         writer.write(MANIFEST, json.dumps(document, ensure_ascii=False, indent=1).encode())
         _put_in_place(temporary, folder)
-    except OSError as error:
-        raise _unsaved(folder, error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def restore_world(engine: Engine, world: SavedWorld, progress: Progress | None = None) -> None:
@@ -185,23 +182,23 @@ def check_place(folder: Path) -> None:
             raise UserError(f"'{folder}' is no folder: name another place for the world.")
         if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
             raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
-    probe = _beside(folder)
+    with _failures_told(folder), new_folder_part(folder, 0o700):
+        pass
+
+
+@contextmanager
+def _failures_told(folder: Path) -> Iterator[None]:
     try:
-        probe.mkdir(mode=0o700)
-        probe.rmdir()
+        yield
     except OSError as error:
-        raise _unsaved(folder, error) from error
-
-
-def _beside(folder: Path) -> Path:
-    return folder.parent / f".worldattention-{token_hex(6)}.part"
-
-
-def _unsaved(folder: Path, error: OSError) -> UserError:
-    return UserError(f"The world could not be saved to '{folder}': {reason(error)}.")
+        raise UserError(f"The world could not be saved to '{folder}': {reason(error)}.") from error
 
 
 def _put_in_place(temporary: Path, folder: Path) -> None:
+    """In one step, so that a kill leaves the old world or the new one; else the old one first gets another name."""
+    with suppress(OSError):
+        exchange(temporary, folder)
+        return
     before = folder.parent / f".worldattention-{token_hex(6)}.old"
     replaced = folder.exists()
     if replaced:
