@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QMainWindow, QVBoxLayout, QWidget
 
@@ -224,7 +224,6 @@ class MainWindow(QMainWindow):
         self.files.failed.connect(lambda text: tell(text, ERROR))
         self.files.told.connect(tell)
         self.notifications.added.connect(self.status.show_notice)
-        QApplication.instance().installEventFilter(self)  # type: ignore[union-attr]
 
     # What the user does
 
@@ -333,18 +332,13 @@ class MainWindow(QMainWindow):
             self._size_docks()
         self.prompt_box.edit.setFocus()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        # Space plays everywhere, so Enter is what presses a focused button.
-        if (
-            event.type() == QEvent.Type.KeyPress
-            and isinstance(event, QKeyEvent)
-            and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-            and isinstance(watched, QAbstractButton)
-            and watched.window() is self
-        ):
-            watched.click()
-            return True
-        return super().eventFilter(watched, event)
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # Space plays everywhere, so Enter, of which a button itself makes nothing, is what presses it.
+        focused = self.focusWidget()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(focused, QAbstractButton):
+            focused.click()
+        else:
+            super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if self.library.takes(event.mimeData()) is not None:
@@ -373,8 +367,5 @@ class MainWindow(QMainWindow):
         self.library.stop(keep=not self._asks)
         self.presenter.stop()
         self.hide()  # the worker may need a moment to come back
-        application = QApplication.instance()
-        if application is not None:
-            application.removeEventFilter(self)
         self.world_ended = self.world.close()
         event.accept()

@@ -97,9 +97,10 @@ class Picture(QObject):
 
     def refresh(self) -> None:
         """Brings the words over the picture up to date."""
-        window, lines = self._window, self._lines()
+        window, still = self._window, not self._window.world.playback.playing
+        lines = self._lines() if self._shown or still else ()
         window.viewport.show_lines(lines if self._shown else ())
-        if lines and not window.world.playback.playing:  # else a screen reader would never come to an end
+        if lines and still:  # else a screen reader would never come to an end
             window.viewport.setAccessibleDescription(". ".join(lines))
         self._count_down()
         failure = self._window.world.reel.failure

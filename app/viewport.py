@@ -62,6 +62,7 @@ class Viewport(QWidget):
         self._smooth = True
         self.frames_painted = 0
         self._fresh = False
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(256, 128)
@@ -185,7 +186,8 @@ class Viewport(QWidget):
             return self._image
         magnification = self.picture_rect().width() * self.devicePixelRatioF() / self._image.width()
         if self._drawn is None or magnification != self._enlarged_for:
-            self._drawn = to_image(enlarge(self._frame, magnification))
+            larger = to_image(enlarge(self._frame, magnification))
+            self._drawn = larger.convertToFormat(QImage.Format.Format_RGB32)  # painted twice as fast
             self._enlarged_for = magnification
         return self._drawn
 

@@ -106,7 +106,7 @@ def test_smooth_pictures_fill_the_viewport_and_end_on_whole_pixels(qtbot, ratio)
 
 
 @pytest.mark.parametrize("magnification", [0.5, 1.0, 1.4, 2.0, 3.36, 4.0, 7.5])
-def test_enlarging_is_catmull_rom_by_a_whole_number(magnification):
+def test_enlarging_is_catmull_rom_to_twice_the_size(magnification):
     def kernel(x):
         x = abs(x)
         if x < 1:
@@ -115,7 +115,7 @@ def test_enlarging_is_catmull_rom_by_a_whole_number(magnification):
 
     row = np.random.default_rng().integers(0, 256, 40)
     frame = np.repeat(np.repeat(row[None, :, None], 11, 0), 3, 2).astype(np.uint8)
-    factor = {0.5: 1, 1.0: 1, 1.4: 1, 2.0: 2, 3.36: 4, 4.0: 4, 7.5: 4}[magnification]
+    factor = 2 if magnification > 1.4 else 1
     larger = enlarge(frame, magnification)
     assert larger.shape == (11 * factor, 40 * factor, 3)
     for place in range(4 * factor, 36 * factor):

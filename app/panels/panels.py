@@ -13,7 +13,10 @@ from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.panels.stages import StagesPanel
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
+Panel = SparsityPanel | PagesPanel | ProvenancePanel | MemoryPanel | StagesPanel
 HEIGHTS = (138, 176, 228)
+TURN_MS = 20
+"""Between two panels that draw, so that nothing waits for all of them."""
 
 
 class Panels(QObject):
@@ -30,13 +33,8 @@ class Panels(QObject):
         self._window = window
         self.sparsity, self.pages, self.memory = SparsityPanel(), PagesPanel(), MemoryPanel()
         self.stages, self.provenance = StagesPanel(), ProvenancePanel(thumbnail, span)
-        self.all: tuple[PanelDock, ...] = (
-            self.sparsity,
-            self.pages,
-            self.provenance,
-            self.memory,
-            self.stages,
-        )
+        self._fed = (self.sparsity, self.pages, self.provenance, self.memory, self.stages)
+        self.all: tuple[PanelDock, ...] = self._fed
         places: tuple[PanelDock, ...] = (self.sparsity, self.pages, self.memory)
         for panel in places:
             window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, panel)
@@ -49,6 +47,10 @@ class Panels(QObject):
         self._settle.setSingleShot(True)
         self._settle.setInterval(0)
         self._settle.timeout.connect(self._dress)
+        self._fresh: dict[Panel, list[BlockTelemetry]] = {}  # not taken in yet
+        self._turns = QTimer(self)
+        self._turns.setInterval(TURN_MS)
+        self._turns.timeout.connect(self._take_turn)
         window.installEventFilter(self)
         for panel in self.all:
             for moved in (panel.visibilityChanged, panel.topLevelChanged, panel.dockLocationChanged):
@@ -64,14 +66,25 @@ class Panels(QObject):
         self._window.resizeDocks(places, list(HEIGHTS), Qt.Orientation.Vertical)
 
     def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
-        """Takes in blocks, in order; every panel draws once."""
-        for panel in (self.sparsity, self.stages, self.pages, self.provenance, self.memory):
-            panel.show_blocks(telemetry)
+        """Takes in blocks, in order; the panels draw one after the other, each once."""
+        for panel in self._fed:
+            self._fresh.setdefault(panel, []).extend(telemetry)
+        if not self._turns.isActive():
+            self._turns.start()
+            self._take_turn()
 
     def clear(self) -> None:
         """A new world: every panel says what it will show."""
-        for panel in (self.sparsity, self.stages, self.pages, self.provenance, self.memory):
+        self._fresh.clear()
+        for panel in self._fed:
             panel.clear()
+
+    def _take_turn(self) -> None:
+        if not self._fresh:
+            self._turns.stop()
+            return
+        panel = next(iter(self._fresh))
+        panel.show_blocks(self._fresh.pop(panel))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ChildPolished:  # tab bars come and go as docks are moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from worldattention.app import theme
@@ -255,6 +255,17 @@ def _hint(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     )
 
 
+def playhead_strip(model: TimelineModel, layout: Layout) -> QRect:
+    """All that `playhead` paints on."""
+    x = layout.x(model.playhead)
+    if not -40 <= x <= layout.width + 40:
+        return QRect()
+    strip = QRectF(x - 5, 0, 10, layout.height).united(_playhead_label(model, layout)[1])
+    for covered in _second_labels(layout, strip.left(), strip.right()):
+        strip = strip.united(covered)
+    return strip.toAlignedRect().adjusted(-1, 0, 1, 0)
+
+
 def playhead(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     """Draws the playhead, which moves sixteen times a second, over what stays."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -264,16 +275,20 @@ def playhead(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     accent = QColor(theme.TEXT)
     painter.setPen(QPen(accent, 1.2))
     painter.drawLine(QPointF(x, SECONDS_HEIGHT), QPointF(x, layout.height))
-    label = clock(model.playhead, tenths=True)
-    face = theme.font(11, QFont.Weight.DemiBold)
-    width = QFontMetricsF(face).horizontalAdvance(label) + 12
-    left = min(max(x - width / 2, 1.0), layout.width - width - 1)
+    label, box = _playhead_label(model, layout)
     painter.setPen(Qt.PenStyle.NoPen)
-    for covered in _second_labels(layout, left, left + width):
+    for covered in _second_labels(layout, box.left(), box.right()):
         painter.fillRect(covered, QColor(theme.PANEL))
     painter.setBrush(accent)
-    painter.drawRoundedRect(QRectF(left, 1, width, 16), 4, 4)
+    painter.drawRoundedRect(box, 4, 4)
     painter.drawPolygon(QPolygonF([QPointF(x - 4, 16.5), QPointF(x + 4, 16.5), QPointF(x, 21)]))
-    painter.setFont(face)
+    painter.setFont(theme.font(11, QFont.Weight.DemiBold))
     painter.setPen(QColor(theme.WINDOW))
-    painter.drawText(QRectF(left, 1, width, 16), Qt.AlignmentFlag.AlignCenter, label)
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, label)
+
+
+def _playhead_label(model: TimelineModel, layout: Layout) -> tuple[str, QRectF]:
+    label = clock(model.playhead, tenths=True)
+    width = QFontMetricsF(theme.font(11, QFont.Weight.DemiBold)).horizontalAdvance(label) + 12
+    left = min(max(layout.x(model.playhead) - width / 2, 1.0), layout.width - width - 1)
+    return label, QRectF(left, 1, width, 16)

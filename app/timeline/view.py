@@ -65,6 +65,8 @@ class TimelineView(QWidget):
         self._changes = 0  # of the model, since the start
         self._painted: QPixmap | None = None
         self._painted_key: object = None
+        self._strip = QRect()  # what the playhead was painted on
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setMinimumHeight(132)
@@ -75,7 +77,7 @@ class TimelineView(QWidget):
         self._describe()
         model.changed.connect(self._events_changed)
         model.world_changed.connect(self._world_changed)
-        model.playhead_moved.connect(self.update)
+        model.playhead_moved.connect(self._playhead_moved)
         model.selection_changed.connect(self.update)
         model.selection_changed.connect(self._describe)
 
@@ -147,10 +149,15 @@ class TimelineView(QWidget):
         try:
             painter.drawPixmap(0, 0, self._background())
             paint.playhead(painter, self._model, self.layout_now)
+            self._strip = paint.playhead_strip(self._model, self.layout_now)
         except Exception:  # an exception that leaves a paint event ends the process
             log.exception("the timeline could not be painted")
         finally:
             painter.end()
+
+    def _playhead_moved(self) -> None:
+        self.update(self._strip)
+        self.update(paint.playhead_strip(self._model, self.layout_now))
 
     def _background(self) -> QPixmap:
         """All but the playhead, painted anew only when something changed."""
