@@ -1,5 +1,4 @@
 """Kernels for Hopper (compute capability 9.0), in Gluon.
 
-They are compiled for sm_90a by the tests, which report registers and spills; on a GPU they have not yet been run in
-this form (the draft that they come from was).
+They are compiled for sm_90a by the tests, which report registers and spills, and checked on a GPU by `pytest -m gpu`.
 """
