@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-MAPPED_BYTES = 12 << 20
-"""Buffers from this size on are mapped one by one where the heap has no hole for them."""
+_MAPPED_BYTES = 32 << 20
+_KEPT_BYTES = 256 << 20
 
 
 def lasting_memory(
@@ -50,8 +50,14 @@ def _map(size_bytes: int) -> Tensor:
     return torch.frombuffer(memory, dtype=torch.uint8)
 
 
-def keep_heap_whole() -> bool:
-    """Fixes the limit for this process; False where the C library is not glibc."""
+def keep_heap() -> bool:
+    """Lets the heap keep what every block needs anew, which else goes back to the system and is asked for again.
+
+    False where the C library is not glibc.
+    """
     if platform.libc_ver()[0] != "glibc":
         return False
-    return bool(ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MAPPED_BYTES))
+    libc = ctypes.CDLL(None)
+    return bool(
+        libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES) and libc.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+    )

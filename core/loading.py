@@ -17,7 +17,7 @@ from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.fitting import fitting_engine, warm_up
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
-from worldattention.core.heap import keep_heap_whole
+from worldattention.core.heap import keep_heap
 from worldattention.core.hsa import HSAParameters
 from worldattention.core.models.checkpoint import (
     HSA_FILE,
@@ -57,7 +57,7 @@ def open_engine(
     Raises UserError when the model folder is missing, broken or of another kind, or the device is not there.
     """
     report = progress or _silent
-    keep_heap_whole()
+    keep_heap()
     loaded = load_model(model, device, report, text_encoder)
     report("memory", 0.85)
     engine = fitting_engine(loaded, config or EngineConfig())
