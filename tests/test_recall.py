@@ -22,7 +22,7 @@ from worldattention.core.evaluation.statistics import Hits
 from worldattention.core.evaluation.variety import entropy, expected_entropy, variety
 from worldattention.core.evaluation.worlds import OneWorld
 from worldattention.core.pocket.mentions import parse
-from worldattention.core.telemetry import BlockResult, PageRecord
+from worldattention.core.telemetry import BlockResult, PageRecord, WindowSpan
 
 COLOURS = 8
 ATTRIBUTES = 4
@@ -102,6 +102,34 @@ def test_accuracy_follows_what_each_policy_remembers():
     table = report.to_markdown()
     assert table.count("\n| ") == len(POLICIES) + 3
     assert "| none | " in table
+
+
+class Recalling(Remembering):
+    """Its window holds two pages on the return: both of the visit under `hkv`, one under `random`; none else."""
+
+    def fork(self, config=None):
+        other = super().fork(config)
+        other.__class__ = Recalling
+        return other
+
+    def step(self, prompt, cancel=None):
+        result = super().step(prompt, cancel)
+        visit = 3 * SMALL.prologue_blocks
+        absence = visit + 3 * SMALL.visit_blocks
+        first_frames = {"hkv": (visit, absence - 1), "random": (absence, visit)}
+        spans = [
+            WindowSpan("page", first_frame, 1, slot, slot)
+            for slot, first_frame in enumerate(first_frames.get(self.config.cache.retrieval, ()))
+        ]
+        return BlockResult(result.frames, replace(result.telemetry, window=tuple(spans)))
+
+
+def test_the_share_of_recalled_pages_that_are_of_the_visit():
+    report = evaluate_recall(Recalling(), read, SMALL)
+    expected = {"hkv": 1.0, "random": 0.5} | dict.fromkeys(("chunk", "recent", "mismatched", "none"))
+    assert report.right_pages == report.to_json()["about"]["right_pages"] == expected
+    ends = {line.split(" | ")[0]: line.split(" | ")[-1] for line in report.to_markdown().splitlines()}
+    assert (ends["| hkv"], ends["| random"], ends["| none"]) == ("1.00 |", "0.50 |", " |")
 
 
 def test_widths_are_more_ways_to_come_back():

@@ -159,12 +159,16 @@ def _run_episode(
     stay, last = advance(world, plan.visit, settings.visit_blocks)
     count = settings.read_blocks
     first, earlier = read(stay[-count:]), read(stay[-2 * count : -count])
+    start, stop = settings.prologue_blocks, settings.prologue_blocks + settings.visit_blocks
+    visited = range(start * world.geometry.block_latents, stop * world.geometry.block_latents)
     for prompt in plan.absence:
         _, last = advance(world, prompt, settings.visit_blocks)
-    episode = Episode(index, plan.scene.place, first, earlier, {}, len(last.telemetry.pages))
+    episode = Episode(index, plan.scene.place, first, earlier, {}, {}, len(last.telemetry.pages))
     for variant in settings.variants:
         with closing(world.fork(variant.of(world.config))) as branch:
-            back, _ = advance(branch, plan.comeback, settings.return_blocks)
+            back, end = advance(branch, plan.comeback, settings.return_blocks)
         episode.returns[variant.name] = read(back[-count:])
+        pages = [span.first_frame in visited for span in end.telemetry.window if span.kind == "page"]
+        episode.recalled[variant.name] = (sum(pages), len(pages))
         keep(episode, variant.name)
     return episode

@@ -18,13 +18,17 @@ HitsByEpisode = dict[int, Hits]
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """What was read in episode `index`, which visits `place`: twice at the first visit, and on each return."""
+    """What was read in episode `index`, which visits `place`: twice at the first visit, and on each return.
+
+    `recalled` by return: how many of the recalled pages are of the first visit, and how many there are.
+    """
 
     index: int
     place: int
     first: Reading
     earlier: Reading
     returns: dict[str, Reading]
+    recalled: dict[str, tuple[int, int]]
     pages: int
 
 
@@ -33,7 +37,8 @@ class RecallReport:
     """Accuracy by policy; `chance` and `ceiling` bound what can be reached, `gain` is each rival against hkv.
 
     `hits` are the episodes behind each estimate, for pairing with another report of the same episodes; `variety`
-    is the entropy of what first visits show over that of the renderer.
+    is the entropy of what first visits show over that of the renderer; `right_pages` the share of recalled pages
+    that are of the first visit, None where nothing was recalled.
     """
 
     estimates: dict[str, Estimate]
@@ -44,6 +49,7 @@ class RecallReport:
     seed: int
     variety: float
     hits: dict[str, HitsByEpisode]
+    right_pages: dict[str, float | None] = field(default_factory=dict)
     by_attribute: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -57,6 +63,7 @@ class RecallReport:
                 "pages_before_return": self.pages_min,
                 "variety": self.variety,
                 "hkv_minus": {name: estimate.to_json() for name, estimate in self.gain.items()},
+                "right_pages": self.right_pages,
                 "by_attribute": self.by_attribute,
             },
         }
@@ -67,13 +74,15 @@ class RecallReport:
             f"Recall after an absence, attention {self.attention}, {self.episodes} episodes, "
             f"at least {self.pages_min} pages in the bank, variety {self.variety:.2f}",
             "",
-            "| retrieval | accuracy | 95 % interval | hkv minus it | 95 % interval |",
-            "|---|---|---|---|---|",
+            "| retrieval | accuracy | 95 % interval | hkv minus it | 95 % interval | recalled pages of the visit |",
+            "|---|---|---|---|---|---|",
         ]
         for name, estimate in self.estimates.items():
             row = [name, f"{estimate.accuracy:.3f}", f"{estimate.low:.3f} to {estimate.high:.3f}"]
             gain = self.gain.get(name)
             row += [f"{gain.accuracy:+.3f}", f"{gain.low:+.3f} to {gain.high:+.3f}"] if gain else ["", ""]
+            share = self.right_pages.get(name)
+            row.append("" if share is None else f"{share:.2f}")
             lines.append("| " + " | ".join(row) + " |")
         return "\n".join(lines)
 
@@ -88,6 +97,7 @@ def recall_record(episode: Episode, variant: str) -> dict[str, Any]:
         "earlier": episode.earlier,
         "variant": variant,
         "back": episode.returns[variant],
+        "recalled": list(episode.recalled[variant]),
     }
 
 
@@ -98,7 +108,9 @@ def report_of_records(records: Sequence[Record]) -> RecallReport:
         index = int(record["index"])
         if index not in episodes:
             place, first, earlier = (record[name] for name in ("place", "first", "earlier"))
-            episodes[index] = Episode(index, place, first, earlier, {}, record["pages"])
+            episodes[index] = Episode(index, place, first, earlier, {}, {}, record["pages"])
+        right, of = record["recalled"]
+        episodes[index].recalled[record["variant"]] = (right, of)
         episodes[index].returns[record["variant"]] = record["back"]
     ordered = [episodes[index] for index in sorted(episodes)]
     return recall_report(ordered, agreed(records, "attention"), agreed(records, "seed"))
@@ -135,6 +147,7 @@ def recall_report(episodes: Sequence[Episode], attention: str, seed: int) -> Rec
         seed=seed,
         variety=variety([episode.first for episode in episodes]),
         hits=hits,
+        right_pages={name: _right_pages(having[name], name) for name in hits},
         by_attribute={name: _by_attribute(having[name], name) for name in hits},
     )
 
@@ -178,6 +191,13 @@ def _chance(episodes: Sequence[Episode], variant: str) -> list[Hits]:
         if asked:
             rows.append(Hits(right, asked))
     return rows
+
+
+def _right_pages(episodes: Sequence[Episode], variant: str) -> float | None:
+    right, recalled = (
+        sum(counts) for counts in zip(*(one.recalled[variant] for one in episodes), strict=True)
+    )
+    return right / recalled if recalled else None
 
 
 def _by_attribute(episodes: Iterable[Episode], variant: str) -> dict[str, float]:
