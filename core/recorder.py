@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,13 +20,19 @@ import numpy.typing as npt
 
 from worldattention.core.errors import UserError
 from worldattention.core.files import check_target, reason, replacing
+from worldattention.core.fragments import Fragments
 from worldattention.core.geometry import FPS
 
 CRF = 18
 SUFFIX = ".mp4"
 _PIPE_BYTES = 1 << 20
+_MOST_LOST_FRAMES = FPS
+"""A recording that is killed lacks its last second at most, however far behind ffmpeg may be."""
+_SLICE_FRAMES = FPS // 2
+_POLL_S = 0.002
+_PATIENCE_S = 1.0
 _FRAGMENTED: Final = (
-    *("-movflags", "+frag_keyframe+empty_moov+default_base_moof"),
+    *("-movflags", "+frag_every_frame+empty_moov+default_base_moof"),
     *("-g", "16", "-tune", "zerolatency", "-flush_packets", "1"),
 )
 _BT709: Final = (
@@ -107,6 +114,14 @@ class Encoder:
             raise self._failure() from error
         self.frames += len(frames)
 
+    def check(self, waited_s: float) -> None:
+        """Raises UserError when ffmpeg has ended, or complained and stands still: it would read on before it ends."""
+        complained = waited_s > _PATIENCE_S and os.fstat(self._log.fileno()).st_size > 0
+        if complained or self._process.poll() is not None:
+            self._process.kill()
+            self._process.wait()
+            raise self._failure()
+
     def close(self) -> None:
         """Finishes the file. Raises UserError when ffmpeg could not."""
         if self._pipe is not None and not self._pipe.closed:
@@ -168,17 +183,23 @@ def video_writer(
 
 
 class Recording:
-    """A video of a live world: until `close` it is NAME.recording.mp4 beside its target, and plays there."""
+    """A video of a live world: until `close` it is NAME.recording.mp4 beside its target, and plays there.
+
+    Every frame is a fragment of its own, and a write waits for frames before it to be on their way to the disk:
+    all but the last second of what was written survives a kill, at any load.
+    """
 
     def __init__(self, path: Path, height: int, width: int, *, title: str = "", comment: str = "") -> None:
         check_video_target(path)
         self.path = path
         self.partial = _free_name(path)
+        self._fragments = Fragments(self.partial)
         try:
             self._encoder = Encoder(
                 self.partial, height, width, title=title, comment=comment, fragmented=True
             )
         except BaseException:
+            self._fragments.close()
             self.partial.unlink(missing_ok=True)
             raise
 
@@ -189,13 +210,20 @@ class Recording:
 
     def write(self, frames: npt.NDArray[np.uint8]) -> None:
         """Appends uint8 frames [T, height, width, 3]. Raises UserError."""
-        self._encoder.write(frames)
+        for start in range(0, len(frames), _SLICE_FRAMES):
+            part = frames[start : start + _SLICE_FRAMES]
+            begin = time.monotonic()
+            while self.frames + len(part) - self._fragments.count() > _MOST_LOST_FRAMES:
+                self._encoder.check(time.monotonic() - begin)
+                time.sleep(_POLL_S)
+            self._encoder.write(part)
 
     def close(self) -> None:
         """Finishes the video at its target. Raises UserError; what was recorded then stays as it was."""
         if not self.frames:
             self.abort()
             raise UserError("Nothing was recorded: let the world run before you stop the recording.")
+        self._fragments.close()
         self._encoder.close()
         try:
             with replacing(self.path, "the video") as temporary:
@@ -206,6 +234,7 @@ class Recording:
 
     def abort(self) -> None:
         """Throws the recording away."""
+        self._fragments.close()
         self._encoder.abort()
         self.partial.unlink(missing_ok=True)
 

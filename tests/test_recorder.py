@@ -5,6 +5,7 @@ import re
 import signal
 import stat
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -191,6 +192,41 @@ def test_recording_survives_a_kill_of_ffmpeg(tmp_path):
     with pytest.raises(UserError):
         recording.close()
     assert partial.exists()
+    recording.abort()
+    assert os.listdir(tmp_path) == []
+
+
+def test_case_20_a_recording_loses_no_more_than_a_second_to_a_kill_however_far_behind_ffmpeg_is(tmp_path):
+    recording = Recording(tmp_path / "rec.mp4", 128, 256)
+    ffmpeg = recording._encoder._process
+    frames = noise(300, 128, 256)
+    recording.write(frames[:5])
+    ended = []
+
+    def write():
+        try:
+            for start in range(5, 300, 7):
+                recording.write(frames[start : start + 7])
+        except UserError as error:
+            ended.append(error)
+
+    os.kill(ffmpeg.pid, signal.SIGSTOP)
+    writer = threading.Thread(target=write)
+    writer.start()
+    writer.join(0.5)
+    assert writer.is_alive()  # it waits: ffmpeg takes nothing, so nothing more may be called recorded
+    assert recording.frames <= 16
+    for _ in range(3):
+        os.kill(ffmpeg.pid, signal.SIGCONT)
+        signal.sigtimedwait([], 0.01)
+        os.kill(ffmpeg.pid, signal.SIGSTOP)
+        written = recording.frames
+        assert len(decode_quietly(recording.partial)) // (128 * 256 * 3) >= written - 16
+    os.kill(ffmpeg.pid, signal.SIGKILL)
+    writer.join(20)
+    assert not writer.is_alive()
+    assert len(ended) == 1
+    assert len(decode(recording.partial, 128, 256)) >= recording.frames - 16
     recording.abort()
     assert os.listdir(tmp_path) == []
 
