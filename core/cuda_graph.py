@@ -1,4 +1,4 @@
-"""CUDA graphs: work that is captured once and replayed, behind a check of the device. Not yet run on a GPU."""
+"""CUDA graphs: work that is captured once and replayed, behind a check of the device."""
 
 from __future__ import annotations
 

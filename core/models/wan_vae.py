@@ -2,7 +2,7 @@
 
 A world's first latent gives one frame, every later one four. diffusers' `decode` takes latents one by one and clears
 its cache at both ends; here a block goes through in one pass (the first block in two), which gives the same numbers.
-On a GPU the step of a running world is compiled and captured, which has not yet been run.
+On a GPU the step of a running world is compiled and captured.
 """
 
 from __future__ import annotations
