@@ -41,6 +41,7 @@ class LiveConfig:
         from worldattention.core.hkv.quotas import fit_quotas
         from worldattention.core.hkv.session import default_folder
         from worldattention.core.loading import pick_device
+        from worldattention.core.model_pages import page_bytes_of
 
         sources = (self._options, self._store.current)
         asked = [
@@ -49,7 +50,9 @@ class LiveConfig:
             if any(getattr(source, f"{tier}_quota_bytes", None) is not None for source in sources)
         ]
         folder = config.cache.folder or default_folder()
-        cache, warnings = fit_quotas(config.cache, pick_device(device), folder, asked)
+        where = pick_device(device)
+        page_bytes = page_bytes_of(self._options.model, where, config.cache.page_frames)
+        cache, warnings = fit_quotas(config.cache, where, folder, asked, page_bytes)
         for warning in warnings:
             log.warning("%s", warning)
         fitted = replace(config, cache=cache)

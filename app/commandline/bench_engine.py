@@ -53,17 +53,21 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
 
 def model_to_time(arguments: argparse.Namespace, options: Options) -> tuple[WorldModel, EngineConfig]:
     """The model to time and the configuration that the machine can run."""
+    from worldattention.core.evaluation.made_up import SIZES, made_up_model
     from worldattention.core.loading import load_model, pick_device
+    from worldattention.core.memory import kv_shape
     from worldattention.core.project import ProjectSettings
 
-    config, warnings = fit_to_machine(options, options.engine_config(ProjectSettings()))
+    if arguments.random_weights is None:
+        model = load_model(options.model, options.device)
+    else:
+        size = SIZES[arguments.random_weights]
+        model = made_up_model(size, pick_device(options.device), options.seed or 0)
+    config = options.engine_config(ProjectSettings())
+    page_bytes = config.cache.page_frames * kv_shape(model).frame_bytes()
+    config, warnings = fit_to_machine(options, config, page_bytes)
     for warning in warnings:
         console.note(warning)
-    if arguments.random_weights is None:
-        return load_model(options.model, options.device), config
-    from worldattention.core.evaluation.made_up import SIZES, made_up_model
-
-    model = made_up_model(SIZES[arguments.random_weights], pick_device(options.device), options.seed or 0)
     if model.geometry.frame_tokens < config.attention.block:
         config = replace(config, attention=replace(config.attention, block=model.geometry.frame_tokens))
     return model, config

@@ -82,10 +82,13 @@ class Options:
         return replace(config, cache=replace(config.cache, write_through=self.write_through, **asked))
 
 
-def fit_to_machine(options: Options, config: EngineConfig) -> tuple[EngineConfig, tuple[str, ...]]:
+def fit_to_machine(
+    options: Options, config: EngineConfig, page_bytes: int | None = None
+) -> tuple[EngineConfig, tuple[str, ...]]:
     """The configuration with quotas that this machine has, and warnings in plain words.
 
-    Quotas that nobody asked for shrink; one that was asked for is kept with a warning, or refused.
+    Quotas that nobody asked for hold some pages of the model (of `page_bytes`, if it is not the options'), or
+    shrink; one that was asked for is kept with a warning, or refused.
 
     Raises:
         UserError: a quota is more than there is, or the device is not there.
@@ -93,7 +96,11 @@ def fit_to_machine(options: Options, config: EngineConfig) -> tuple[EngineConfig
     from worldattention.core.hkv.quotas import fit_quotas
     from worldattention.core.hkv.session import default_folder
     from worldattention.core.loading import pick_device
+    from worldattention.core.model_pages import page_bytes_of
 
+    device = pick_device(options.device)
+    if page_bytes is None:
+        page_bytes = page_bytes_of(options.model, device, config.cache.page_frames)
     asked = {
         "device": options.device_quota_bytes,
         "dram": options.dram_quota_bytes,
@@ -101,9 +108,10 @@ def fit_to_machine(options: Options, config: EngineConfig) -> tuple[EngineConfig
     }
     cache, warnings = fit_quotas(
         config.cache,
-        pick_device(options.device),
+        device,
         config.cache.folder or default_folder(),
         [tier for tier, quota in asked.items() if quota is not None],
+        page_bytes,
     )
     return replace(config, cache=cache), warnings
 

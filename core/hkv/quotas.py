@@ -12,6 +12,9 @@ from worldattention.core.config import CacheConfig
 from worldattention.core.errors import UserError
 from worldattention.core.units import format_bytes, parse_bytes
 
+_GENEROUS = {"device": (4, 8), "dram": (30, 2), "disk": (60, 2)}
+"""Pages that a tier holds by default, a minute's in DRAM, and the part of the machine's bytes that this may take."""
+
 __all__ = ["fit_quotas", "format_bytes", "parse_bytes"]
 
 
@@ -20,13 +23,15 @@ def fit_quotas(
     device: torch.device | str,
     folder: Path,
     asked: Collection[str] = (),
+    page_bytes: int = 0,
 ) -> tuple[CacheConfig, tuple[str, ...]]:
     """Compare the quotas with the machine: `config` as it can run, and warnings in plain words.
 
     `folder`: the cache folder (or where it will be made). `asked`: the tiers (`device`, `dram`, `disk`)
-    whose quota a person gave. Defaults shrink to half of what is there; of what was asked for, only the
-    DRAM quota may pass the machine's figure, with a warning (some virtual machines report too little
-    memory at start). The disk's free bytes are no guess: passing them is refused.
+    whose quota a person gave. `page_bytes`: of the model's pages; defaults grow with them, as far as the machine
+    allows, since a tier that holds no page remembers nothing. Defaults shrink to half of what is there; of what
+    was asked for, only the DRAM quota may pass the machine's figure, with a warning (some virtual machines
+    report too little memory at start). The disk's free bytes are no guess: passing them is refused.
 
     Raises:
         UserError: a quota is negative, or a person asked for more than the machine has.
@@ -43,6 +48,10 @@ def fit_quotas(
         quota = getattr(config, f"{name}_quota_bytes")
         if quota < 0:
             raise UserError(f"The {name} quota must not be negative: give an amount like 4GB, or 0.")
+        if name not in asked:
+            pages, share = _GENEROUS[name]
+            quota = max(quota, min(pages * page_bytes, available // share))
+            config = replace(config, **{f"{name}_quota_bytes": quota})
         if quota <= available:
             continue
         if name not in asked:
