@@ -238,17 +238,18 @@ class Engine:
         noise = block_noise(self.config.seed, self.block, (1, *self.geometry.latent_shape))
         with watch("denoise"):
             latents = denoise(noise.to(self.model.device), self._timesteps, velocity)
-        heads = draft.attention.head_table()
+        table = draft.attention.head_table()
         go_on(cancel)
         with watch("context"):
             keys, values = self._passes.clean(draft.attention, latents, spoken)
         go_on(cancel)
         with watch("decode"):
             frames = self._decoder.decode_block(latents[0]).numpy()
+            heads, made = head_arrays(table), latents[0].cpu()  # here, where the device is waited for anyway
         with watch("bank"):
             self._commit(draft, spoken, changed, keys, values)
-            self._journal.add(before, self._record(draft, spoken), latents[0])
-        telemetry = self._telemetry(draft, spoken, changed, head_arrays(heads), watch, len(frames))
+            self._journal.add(before, self._record(draft, spoken), made)
+        telemetry = self._telemetry(draft, spoken, changed, heads, watch, len(frames))
         self.block += 1
         return BlockResult(frames, telemetry)
 
