@@ -139,3 +139,11 @@ def test_case_08_the_command_runs_a_small_world_over_full_quotas(monkeypatch, tm
     assert {tier["name"] for tier in record["tiers"]} == {"device", "dram", "disk"}
     assert opened[0].config.cache.device_quota_bytes == 64 << 20
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.endurance
+def test_case_07_ten_minutes_of_the_pocket_world_are_steady(capsys):
+    assert main(["soak", "--minutes", "10", "--device", "cpu", "--json"]) == 0, capsys.readouterr().err
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert record["missed"] == []
+    assert record["blocks"] > 100
