@@ -15,6 +15,7 @@ from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
 from worldattention.app.project_files import ProjectFiles
 from worldattention.core.errors import UserError
 from worldattention.core.files import failures_told, make_private, private_folder, replacing
+from worldattention.core.parts import remove_dead_parts
 from worldattention.core.project import Project, project_from_json, project_to_json
 
 PERIOD_MS = 8_000  # what a crash costs at most, with room for the writing
@@ -125,16 +126,22 @@ class Autosave(QObject):
 
 
 def find_lost(folder: Path) -> list[Recovered]:
-    """Copies that programs left which are no longer alive; unreadable ones are removed.
+    """Copies that programs left which are no longer alive; unreadable ones are removed, and what else they left.
 
     Each is locked until it is discarded or this program ends, so that no other window offers it too.
     """
     lost: list[Recovered] = []
-    for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
+    remove_dead_parts(folder)
+    copies = set(folder.glob(f"[!.]*{SUFFIX}"))
+    copies |= {path.with_suffix("") for path in folder.glob(f"[!.]*{SUFFIX}.lock")}
+    for path in sorted(copies):
         lock = QLockFile(f"{path}.lock")
         lock.setStaleLockTime(0)
         if not lock.tryLock(0):
             continue  # another window is open
+        if not path.exists():
+            lock.unlock()  # and gone it is
+            continue
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
             origin = Path(record["path"]) if record["path"] else None
