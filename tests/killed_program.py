@@ -27,6 +27,7 @@ from tests.toy import toy_model
 from worldattention.app import autosave, cli, dialogs, main_window, window_run
 from worldattention.app.commandline import render, window  # noqa: F401
 from worldattention.core import loading
+from worldattention.core.hkv import session
 from worldattention.core.hkv.session import MARKER
 from worldattention.core.project import Project, load_project, project_from_json, save_project
 from worldattention.core.recorded import open_recorded
@@ -242,6 +243,7 @@ def main() -> None:
     kind, folder, kills, period_s = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
     torch.set_num_threads(1)
     loading.load_model = lambda *_arguments: toy_model()
+    session.UNMARKED_S = 0.0  # no other program is being started here
     place = Place(folder)
     one = {"window": window_killed, "render": render_killed}[kind]
     told = [one(place, period_s) for _ in range(kills)]

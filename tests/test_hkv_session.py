@@ -1,6 +1,8 @@
 """Cache sessions: private, locked while they live, removed when they are dead, and only ours."""
 
+import fcntl
 import os
+import secrets
 import stat
 import subprocess
 import sys
@@ -55,6 +57,48 @@ def test_only_dead_marked_sessions_are_removed(tmp_path):
         assert (folder / "lock").exists()
     alive.close()
     assert remove_dead_sessions(tmp_path / "nowhere") == 0
+
+
+AFTER_KILLS = {  # what a kill leaves: files and their contents, in the order of a session's making and removal
+    "only the folder": {},
+    "not yet locked": {"lock": ""},
+    "an empty marker": {"lock": "", MARKER: ""},
+    "half a marker": {"lock": "", MARKER: "worldattention page"},
+    "half a page": {"lock": "", MARKER: "worldattention page cache, version 1\n", "00000001.tmp": "x"},
+    "half removed": {"lock": "", MARKER: "worldattention page cache, version 1\n"},
+    "marker removed": {"lock": ""},
+}
+
+
+@pytest.mark.parametrize("moment", AFTER_KILLS)
+def test_what_a_kill_leaves_at_any_moment_is_removed_in_time(tmp_path, moment):
+    folder = tmp_path / f"session-{secrets.token_hex(16)}"
+    folder.mkdir()
+    for name, content in AFTER_KILLS[moment].items():
+        (folder / name).write_text(content)
+    marked = MARKER in AFTER_KILLS[moment]
+    remove_dead_sessions(tmp_path)
+    assert folder.exists() is not marked  # it may be just being made
+    if not marked:
+        os.utime(folder, (0, 0))
+        remove_dead_sessions(tmp_path)
+    assert not folder.exists()
+
+
+def test_what_is_old_and_unmarked_but_locked_or_another_s_stays(tmp_path):
+    held, foreign = (tmp_path / f"session-{number:032x}" for number in range(2))
+    named = tmp_path / "session-of-mine"
+    for folder in (held, foreign, named):
+        folder.mkdir()
+        (folder / "lock").touch()
+    (foreign / "thesis.txt").write_text("mine")
+    with (held / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for folder in (held, foreign, named):
+            os.utime(folder, (0, 0))
+        remove_dead_sessions(tmp_path)
+        assert all((folder / "lock").exists() for folder in (held, foreign, named))
+    assert (foreign / "thesis.txt").read_text() == "mine"
 
 
 @pytest.mark.parametrize("ending", ["sys.exit(0)", "raise ValueError"])

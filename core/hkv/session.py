@@ -1,14 +1,17 @@
 """Cache sessions: one random, private, locked folder per process, and the removal of dead ones.
 
 A folder is ours when it carries the marker file, and dead when its lock is free. The lock is taken before
-the marker is written, so a session that is being made is never mistaken for a dead one.
+the marker is written, so a session that is being made is never mistaken for a dead one. One that was killed
+before it had its marker is known by its name, its emptiness and its age.
 """
 
 import contextlib
 import errno
 import os
+import re
 import secrets
 import sys
+import time
 import weakref
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +24,9 @@ MARKER = "worldattention-session"
 _MARKER_TEXT = "worldattention page cache, version 1\n"
 _LOCK = "lock"
 _PREFIX = "session-"
+_NAME = re.compile(r"session-[0-9a-f]{32}")
+UNMARKED_S = 60.0
+"""Far longer than the making of a session takes."""
 
 
 def default_folder() -> Path:
@@ -79,7 +85,10 @@ def remove_dead_sessions(root: Path) -> int:
     removed = 0
     with contextlib.suppress(OSError):
         for folder in sorted(root.glob(f"{_PREFIX}*")):
-            if folder.is_symlink() or not folder.is_dir() or not _is_marked(folder):
+            if folder.is_symlink() or not folder.is_dir():
+                continue
+            if not _is_marked(folder):
+                _remove_unmade(folder)
                 continue
             lock = _try_lock(folder / _LOCK, create=False)
             if lock is not None:
@@ -89,11 +98,25 @@ def remove_dead_sessions(root: Path) -> int:
 
 
 def _is_marked(folder: Path) -> bool:
+    """Whether it has our marker; of one that was killed while it wrote it, a part is enough."""
     marker = folder / MARKER
     try:
-        return not marker.is_symlink() and marker.read_bytes() == _MARKER_TEXT.encode()
+        return not marker.is_symlink() and _MARKER_TEXT.encode().startswith(marker.read_bytes())
     except OSError:
         return False
+
+
+def _remove_unmade(folder: Path) -> None:
+    """Removes a session that never got its marker: nothing but a lock in it, and older than any that is being made."""
+    with contextlib.suppress(OSError):
+        entries = list(folder.iterdir())
+        ours = _NAME.fullmatch(folder.name) and all(path.name == _LOCK for path in entries)
+        if ours and time.time() - folder.stat().st_mtime > UNMARKED_S:
+            lock = _try_lock(folder / _LOCK, create=False) if entries else None
+            if lock is not None:
+                _remove(folder, lock)
+            else:
+                folder.rmdir()  # fails where somebody has the lock
 
 
 def _identity(folder: Path) -> tuple[int, int]:
@@ -123,8 +146,11 @@ def _remove(folder: Path, lock: int) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Delete our own files, the marker last, then the folder if nothing else is in it."""
-    for pattern in ("*.page", "*.tmp", _LOCK, MARKER):
+    """Delete our own files, the pages first and the lock last, then the folder if nothing else is in it.
+
+    Killed at any moment, what is left is still known: marked, or nothing but a lock.
+    """
+    for pattern in ("*.page", "*.tmp", MARKER, _LOCK):
         with contextlib.suppress(OSError):
             for path in folder.glob(pattern):
                 with contextlib.suppress(OSError):
