@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,14 @@ class _Kept:
     mode_changes: list[ModeChange]
     telemetry: list[BlockTelemetry]
     thumbnails: Thumbnails
+
+
+def _merged(
+    shown: Iterable[BlockTelemetry], recent: Iterable[BlockTelemetry], block: int
+) -> list[BlockTelemetry]:
+    """Records before `block`, in order: what the window has, and better, whole, what the log has."""
+    found = {record.block: record for record in (*shown, *recent) if record.block < block}
+    return [found[number] for number in sorted(found)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,22 @@ class _Renaming(QUndoCommand):
         self._rename(self._after, self._before)
 
 
+class _Deleting(QUndoCommand):
+    """A branch that goes, and comes back as it was."""
+
+    def __init__(
+        self, text: str, name: str, delete: Callable[[str], None], restore: Callable[[str], None]
+    ) -> None:
+        super().__init__(text)
+        self._name, self._delete, self._restore = name, delete, restore
+
+    def redo(self) -> None:
+        self._delete(self._name)
+
+    def undo(self) -> None:
+        self._restore(self._name)
+
+
 class Branching(QObject):
     """Owns the dock; built by the window, one line, after panels and timeline."""
 
@@ -91,6 +115,8 @@ class Branching(QObject):
         self._current = self._world.history(self._model.timeline).current
         self._kept: dict[str, _Kept] = {}
         self._wishes: deque[_Wish] = deque()
+        self._gone: set[str] = set()  # names of deleted branches, which may come back
+        self._used: set[str] = set()  # all names so far: undo may bring any of them back
         self.dock = BranchesDock(self._picture, window.actions_by_name["branch"])
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.dock)
         window.tabifyDockWidget(window.panels.stages, self.dock)
@@ -98,7 +124,7 @@ class Branching(QObject):
         window.panels.all = (*window.panels.all, self.dock)
         self.dock.switch_wanted.connect(self.switch)
         self.dock.rename_wanted.connect(self._rename)
-        self.dock.delete_wanted.connect(self._world.delete_branch)
+        self.dock.delete_wanted.connect(self._delete)
         self._world.branched.connect(self._branched)
         self._world.branch_refused.connect(self._refused)
         self._world.made.connect(self._follow_settings)
@@ -122,12 +148,14 @@ class Branching(QObject):
         """Another world: what was on the screen of its branches is gone."""
         self._kept.clear()
         self._wishes.clear()
+        self._gone.clear()
+        self._used.clear()
         self._current = self._world.history(self._model.timeline).current
         self._show()
 
     def _continue(self, block: int, then: Callable[[], object] | None = None) -> None:
         history = self._world.history(self._model.timeline)
-        name = history.free_name(self.tr("Branch"))
+        name = history.free_name(self.tr("Branch"), self._used)
         self._wishes.append(_Wish(self.tr("Continue from here"), makes=True, then=then))
         self._world.rewind(block, name, self._model.timeline)
 
@@ -153,9 +181,23 @@ class Branching(QObject):
         except UserError as error:
             self._refused_name(str(error))
             return
-        if new != name:
+        if new in self._gone:
+            taken = self.tr("“{}” was deleted and can still be brought back: choose another name.")
+            self._refused_name(taken.format(new))
+        elif new != name:
             text, rename = self.tr("Rename branch"), self._world.rename_branch
             self._model.undo_stack.push(_Renaming(text, name, new, rename))
+
+    def _delete(self, name: str) -> None:
+        try:
+            self._world.history(self._model.timeline).remove(name)
+        except UserError as error:
+            self._refused_name(str(error))
+            return
+        self._gone.add(name)
+        delete, restore = self._world.delete_branch, self._world.restore_branch
+        self._model.undo_stack.push(_Deleting(self.tr("Delete branch"), name, delete, restore))
+        self._window.notifications.tell(self.tr("“{}” is deleted; undo brings it back.").format(name))
 
     def _refused_name(self, sentence: str) -> None:
         self._window.notifications.tell(sentence, WARNING)
@@ -191,7 +233,7 @@ class Branching(QObject):
         self._kept[before] = left
         shown = self._kept.pop(self._current, left)
         model.pictures, model.arcs, model.mode_changes = shown.pictures, shown.arcs, shown.mode_changes
-        kept = [record for record in shown.telemetry if record.block < message.block]
+        kept = _merged(shown.telemetry, message.recent, message.block)
         world.telemetry = deque(kept, maxlen=world.telemetry.maxlen)
         world.thumbnails = shown.thumbnails.before(world.geometry.frames_before_block(message.block))
         model.show_branch(
@@ -230,7 +272,9 @@ class Branching(QObject):
         return pictures.get(branch.from_block) or self._model.picture_of(branch.from_block)
 
     def _show(self) -> None:
-        self.dock.show_history(self._world.history(self._model.timeline), self._world.geometry)
+        history = self._world.history(self._model.timeline)
+        self._used |= {branch.name for branch in history.branches}
+        self.dock.show_history(history, self._world.geometry)
 
     def _menu(self, position: QPoint) -> None:
         menu = QMenu(self._window.viewport)

@@ -29,6 +29,7 @@ from worldattention.app.messages import (
     Record,
     RenameBranch,
     Restart,
+    RestoreBranch,
     Rewind,
     SaveWorld,
     Say,
@@ -44,10 +45,14 @@ from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import Geometry
 from worldattention.core.history import History
 from worldattention.core.replay import ReplaySession
+from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.telemetry_log import Span, TelemetryLog
 from worldattention.core.timeline import Timeline
 
 log = logging.getLogger(__name__)
+
+RECENT_BLOCKS = 160
+"""Whose records come along when another branch goes on: as many as the panel of pages shows."""
 
 Left = tuple["array[int]", tuple[Span, ...]]
 
@@ -105,8 +110,8 @@ class Director:
         """Start of a block."""
         return self._engine.geometry.block_seconds(block) if self._engine is not None else 0.0
 
-    def load(self, cancelled: Callable[[], bool]) -> None:
-        """Opens engine and session. Raises Cancelled."""
+    def load(self, cancelled: Callable[[], bool], unwanted: Callable[[], bool]) -> None:
+        """Opens engine and session. Raises Cancelled; while the past is read, also where it is `unwanted` by now."""
 
         def progress(stage: str, fraction: float) -> None:
             if cancelled():
@@ -117,7 +122,7 @@ class Director:
         self._engine = self._open_engine(self._config, progress)
         self._session = self._open_session(self._engine, self._timeline)
         self._take_history()
-        self._take_past(cancelled)
+        self._take_past(unwanted)
         self._publish_ready()
 
     def may_step(self, played: int) -> bool:
@@ -173,7 +178,9 @@ class Director:
                 self._rename(command)
             case DeleteBranch():
                 self._a_session().delete(command.name)
-                self._left.pop(command.name, None)
+                self._publish_branches()
+            case RestoreBranch():
+                self._a_session().restore(command.name)
                 self._publish_branches()
 
     def fail(self) -> None:
@@ -268,13 +275,14 @@ class Director:
                 self._session.configure(self._config)
             self._publish_branches()
 
-    def _take_past(self, cancelled: Callable[[], bool]) -> None:
+    def _take_past(self, unwanted: Callable[[], bool]) -> None:
         """Frames and records of a world that was saved."""
         if self._session is None or not self.block:
             return
-        for frames, telemetry, record in self._session.past():
-            if cancelled():
+        for done, (frames, telemetry, record) in enumerate(self._session.past()):
+            if unwanted():
                 raise Cancelled
+            self._publish(Loading("past", done / self.block))
             self._reel.append(self.epoch, frames)
             if telemetry is not None:
                 self._log.append(telemetry)
@@ -290,7 +298,11 @@ class Director:
     def _publish_branches(self, moved: bool = False) -> None:
         session, block = self._a_session(), self.block
         seconds = self.seconds(block)
-        self._publish(Branched(self.epoch, session.history, block, seconds, session.timeline, moved))
+        recent: tuple[BlockTelemetry, ...] = ()
+        if moved and self._engine is not None:
+            first = self._engine.geometry.frames_before_block(max(0, block - RECENT_BLOCKS))
+            recent = tuple(self._log.records(first))
+        self._publish(Branched(self.epoch, session.history, block, seconds, session.timeline, moved, recent))
 
     def _a_session(self) -> SessionLike:
         if self._session is None or self.failed:

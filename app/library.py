@@ -20,6 +20,7 @@ from worldattention.app.telemetry_file import save_telemetry
 from worldattention.app.texts import tip
 from worldattention.app.welcome import Welcome, in_order, sample_title
 from worldattention.core.errors import UserError
+from worldattention.core.files import is_saved_world
 from worldattention.core.project import load_project
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class Library(QObject):
         """A project or a recording, after asking about unsaved changes."""
         if path.suffix.lower() in RECORDED:
             self._window.replay.open(path)
+        elif is_saved_world(path):
+            self._window.saved_worlds.open(path)
         elif self._window.files.confirm():
             self._window.files.open(path)
 
@@ -113,7 +116,7 @@ class Library(QObject):
         """The first file of what is dragged that the window can open."""
         for url in data.urls():
             path = Path(url.toLocalFile())
-            if path.suffix.lower() in (SUFFIX, *RECORDED):
+            if path.suffix.lower() in (SUFFIX, *RECORDED) or is_saved_world(path):
                 return path
         return None
 

@@ -14,12 +14,14 @@ from worldattention.app import dialogs, icons, window_state
 from worldattention.app.about import AboutDialog
 from worldattention.app.actions import RECENT, SAMPLES, SPECS, fill_menus, make_actions
 from worldattention.app.branching import Branching
+from worldattention.app.edit_actions import EditActions
 from worldattention.app.exporting import ExportFlow
 from worldattention.app.failure import FailureFlow
 from worldattention.app.library import Library
 from worldattention.app.links import PageLinks
 from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
+from worldattention.app.opening import Opening
 from worldattention.app.panels.panels import Panels
 from worldattention.app.picture import Picture
 from worldattention.app.preferences import PreferencesStore, default_cache
@@ -29,6 +31,7 @@ from worldattention.app.prompt_box import PromptBox, PromptLanguage
 from worldattention.app.recording import RecordingFlow
 from worldattention.app.replay import ReplayFlow, Source
 from worldattention.app.saved_worlds import SavedWorlds
+from worldattention.app.seeking import Seeking
 from worldattention.app.settings import SettingsFlow
 from worldattention.app.status import StatusBar
 from worldattention.app.timeline.dock import TimelineDock
@@ -39,7 +42,6 @@ from worldattention.app.viewport import Viewport
 from worldattention.app.world import World
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
-from worldattention.core.geometry import FPS
 from worldattention.core.project import Project, ProjectSettings
 
 PROGRAM = "WorldAttention Playground"
@@ -60,6 +62,16 @@ class Setup:
     language: PromptLanguage | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a window hands to the one that follows it."""
+
+    project: Project
+    path: Path | None
+    saved: Project  # the project as it is in its file
+    opened: Path | None  # a recording or a saved world
+
+
 class MainWindow(QMainWindow):
     """See DESIGN 6. Everything that the user does ends in a method of the world or of the timeline's model."""
 
@@ -68,6 +80,7 @@ class MainWindow(QMainWindow):
         self._setup = setup
         self._asks = True  # about unsaved work, when it closes
         self.world_ended = True
+        self.again: Again | None = None  # another window shall follow this one
         self.setWindowIcon(icons.app_icon())
         self.setAcceptDrops(True)
         self.resize(1280, 800)
@@ -86,6 +99,8 @@ class MainWindow(QMainWindow):
             self,
             setup.project.history,
         )
+        self.opening = Opening(self)
+        self.seeking = Seeking(self)
         self.replay = ReplayFlow(self, source)
         self.library = Library(self, setup.state_file.parent if setup.state_file is not None else None)
         self._build()
@@ -147,7 +162,7 @@ class MainWindow(QMainWindow):
         self.failure = FailureFlow(self)
         self.picture = Picture(self)
         self.links = PageLinks(self)
-        self._set_edit_actions()
+        EditActions(self.model, actions, self)
 
     def _size_docks(self) -> None:
         self.panels.size()
@@ -176,14 +191,7 @@ class MainWindow(QMainWindow):
             "branch": lambda: self.branching.continue_here(),
             "restart": self.restart,
             "record": lambda: self.recording_flow.toggle(self._is_on("record")),
-            "back": lambda: self._seek_by(-5 * FPS),
-            "forward": lambda: self._seek_by(5 * FPS),
-            "frame_back": lambda: self._seek_by(-1, pause=True),
-            "frame_forward": lambda: self._seek_by(1, pause=True),
-            "second_back": lambda: self._seek_by(-FPS),
-            "second_forward": lambda: self._seek_by(FPS),
-            "home": lambda: self.world.playback.seek(self.world.reel.first),
-            "end": lambda: self.world.playback.back_to_live(),
+            **self.seeking.handlers(),
             "prompt": lambda: self.prompt_box.edit.setFocus(Qt.FocusReason.ShortcutFocusReason),
             "zoom_in": lambda: self.timeline.view.zoom(1.4),
             "zoom_out": lambda: self.timeline.view.zoom(1 / 1.4),
@@ -202,22 +210,18 @@ class MainWindow(QMainWindow):
         world, model, tell = self.world, self.model, self.notifications.tell
         model.changed.connect(lambda: world.set_timeline(model.timeline))
         model.changed.connect(self.refresh_title)
-        model.changed.connect(self._set_edit_actions)
-        model.selection_changed.connect(self._set_edit_actions)
         model.refused.connect(lambda text: tell(text, WARNING))
-        model.undo_stack.canUndoChanged.connect(self.actions_by_name["undo"].setEnabled)
-        model.undo_stack.undoTextChanged.connect(lambda text: self._name_step("undo", text))
-        model.undo_stack.redoTextChanged.connect(lambda text: self._name_step("redo", text))
-        model.undo_stack.canRedoChanged.connect(self.actions_by_name["redo"].setEnabled)
         self.settings_bar.changed.connect(self._settings_changed)
         self.prompt_box.said.connect(self.say)
         self.prompt_box.put.connect(self._put)
         self.prompt_box.left.connect(lambda: self.viewport.setFocus(Qt.FocusReason.OtherFocusReason))
         self.prompt_box.typing.connect(world.typing)
-        self.timeline.view.seek_requested.connect(self._seek_seconds)
+        self.timeline.view.seek_requested.connect(self.seeking.to)
         self.timeline.add_requested.connect(self._add_event)
-        self.viewport.action_clicked.connect(self.restart)
-        self.viewport.live_wanted.connect(self.world.playback.back_to_live)
+        self.viewport.action_clicked.connect(
+            lambda: self.restart() if self.world.state == "failed" else self.saved_worlds.stop_loading()
+        )
+        self.viewport.live_wanted.connect(self.seeking.back_to_live)
         self.viewport.double_clicked.connect(self.actions_by_name["fullscreen"].trigger)
         self.files.opened.connect(self._project_opened)
         self.files.renamed.connect(self.refresh_title)
@@ -253,22 +257,12 @@ class MainWindow(QMainWindow):
         self.world.playback.play()
 
     def _put(self, prompt: str) -> None:
-        at = max(self.model.playhead, self.model.locked)
+        at = max(self.model.cursor, self.model.locked)
         if self.model.put(at, prompt):
             self.notifications.tell(self.tr("On the timeline at {}.").format(clock(at, True)))
 
     def _add_event(self) -> None:
-        self.timeline.add_at(max(self.model.playhead, self.model.locked))
-
-    def _seek_by(self, frames: int, pause: bool = False) -> None:
-        if pause:
-            self.world.playback.hold()
-        playback = self.world.playback
-        target = max(self.world.reel.first, playback.position + frames)
-        playback.seek(min(target, max(0, self.world.reel.made - 1)))
-
-    def _seek_seconds(self, seconds: float) -> None:
-        self.world.playback.seek(max(round(seconds * FPS), self.world.reel.first))
+        self.timeline.add_at(max(self.model.cursor, self.model.locked))
 
     def _settings_changed(self, settings: ProjectSettings) -> None:
         try:
@@ -305,16 +299,6 @@ class MainWindow(QMainWindow):
         """The project's name, and whether it has unsaved changes."""
         self.setWindowTitle(f"{self.files.name}[*] – {PROGRAM}")
         self.setWindowModified(self.files.changed)
-
-    def _set_edit_actions(self) -> None:
-        selected = self.model.selected is not None
-        for name in ("delete", "duplicate"):
-            self.actions_by_name[name].setEnabled(selected)
-        self.actions_by_name["undo"].setEnabled(self.model.undo_stack.canUndo())
-        self.actions_by_name["redo"].setEnabled(self.model.undo_stack.canRedo())
-
-    def _name_step(self, name: str, text: str) -> None:
-        self.actions_by_name[name].setText(f"{SPECS[name].title} {text[:1].lower()}{text[1:]}".strip())
 
     # The window itself
 
@@ -357,14 +341,29 @@ class MainWindow(QMainWindow):
             dialog.reject()
         self.close()
 
+    def open_anew(self) -> None:
+        """Closes without a question, for a window with the same project, in the language of the settings."""
+        files, opened = self.files, self.replay.path or self._source.saved
+        self.again = Again(files.project, files.path, files.saved, opened)
+        self._asks = False
+        self.close()
+
+    def follow(self, before: Again) -> None:
+        """Goes on where another window stood, unsaved changes included; call it once the world has begun."""
+        self.files.saved = before.saved
+        if before.opened is not None:
+            self.library.open(before.opened)
+        self.refresh_title()
+
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._asks and self._setup.state_file is not None and not self.files.confirm():
             event.ignore()
             return
         self.picture.stop()
+        self.opening.close()
         if self._setup.state_file is not None:
             window_state.save(self, self._setup.state_file)
-        self.library.stop(keep=not self._asks)
+        self.library.stop(keep=not self._asks and self.again is None)
         self.presenter.stop()
         self.hide()  # the worker may need a moment to come back
         self.world_ended = self.world.close()

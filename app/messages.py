@@ -115,6 +115,7 @@ class SessionLike(Protocol):
     def save(self, folder: Path, project: Project, pages: bool, telemetry: Iterable[str]) -> None: ...
     def rename(self, name: str, new: str) -> None: ...
     def delete(self, name: str) -> None: ...
+    def restore(self, name: str) -> None: ...
     def close(self) -> None: ...
 
 
@@ -230,7 +231,14 @@ class RenameBranch(Command):
 
 @dataclass(frozen=True, slots=True)
 class DeleteBranch(Command):
-    """Forget a branch that is not in use. `Branched` answers."""
+    """Take out a branch that is not in use. `Branched` answers."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreBranch(Command):
+    """Bring a deleted branch back. `Branched` answers."""
 
     name: str
 
@@ -288,6 +296,9 @@ class Branched:
     seconds: float
     timeline: Timeline
     moved: bool = False  # the world goes on elsewhere than before
+    recent: tuple[
+        BlockTelemetry, ...
+    ] = ()  # then, records of the newest blocks before, its parents' included
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ from worldattention.core.telemetry import BlockTelemetry
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
 
+PAST = "past"
+"""The stage of loading that may take long, since all that a saved world has is decoded."""
 RATE_MS = 250
 INVITATION = QT_TRANSLATE_NOOP(
     "Presenter",
@@ -67,9 +69,10 @@ class Presenter(QObject):
 
     def show_loading(self, stage: str, fraction: float) -> None:
         """How far loading is."""
-        stage = translate("Stages", stage)
-        words = f"{stage[:1].upper()}{stage[1:]}"
-        self._window.viewport.show_overlay(Overlay(self.tr("Waking the world"), words, fraction))
+        named = translate("Stages", stage)
+        words = f"{named[:1].upper()}{named[1:]}"
+        offer = self.tr("Cancel") if stage == PAST else ""
+        self._window.viewport.show_overlay(Overlay(self.tr("Waking the world"), words, fraction, offer))
 
     def clear(self) -> None:
         """A new world begins: nothing of the old one stays on the screen."""
@@ -105,6 +108,8 @@ class Presenter(QObject):
         self._model.geometry = message.geometry
         window.status.show_device(message.device_name, message.backend)
         window.panels.memory.bars.show_shared(*shared_memory(message.device_name))
+        if message.block:
+            window.viewport.show_overlay(None)
         if self._model.timeline.events or self._world.playback.playing:
             self._world.playback.play()
         else:
@@ -154,7 +159,10 @@ class Presenter(QObject):
             if record.recall is not None:
                 window.prompt_box.show_memories(memories_of(record, self._model))
         window.prompt_box.world_went_on()
-        window.viewport.show_overlay(None)
+        if (
+            self._world.state == "ready"
+        ):  # else these blocks are a saved world's past, which is still being read
+            window.viewport.show_overlay(None)
         if not window.replay.active:  # there the panels follow the playhead
             self.show_blocks(records)
             self._tell_when_slow()

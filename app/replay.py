@@ -9,9 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from worldattention.app import file_dialogs
 from worldattention.app.messages import EngineLike, OpenEngine, OpenSession, Progress, SessionLike
-from worldattention.app.notifications import ERROR
 from worldattention.core.config import EngineConfig
-from worldattention.core.errors import UserError
 from worldattention.core.project import Project, ProjectSettings
 from worldattention.core.recorded import RecordedSession, open_recorded
 from worldattention.core.replay import ReplayEngine, ReplaySession
@@ -78,6 +76,11 @@ class ReplayFlow(QObject):
         """Whether a recording is open."""
         return self._source.recorded is not None
 
+    @property
+    def path(self) -> Path | None:
+        """The video of the recording that is open."""
+        return None if self._source.recorded is None else self._source.recorded.video
+
     def take_turn(self) -> bool:
         """A project was opened: whether engine and recording change places, so that the worker must load.
 
@@ -98,22 +101,19 @@ class ReplayFlow(QObject):
         if (path := file_dialogs.open_file(window, title, folder, kinds)) is not None:
             self.open(path)
 
-    def open(self, path: Path) -> bool:
+    def open(self, path: Path) -> None:
         """Opens the recording at `path` (its video or its telemetry), after asking about unsaved changes."""
+        self._window.opening.read(path.name, lambda tell: open_recorded(path, tell), self._adopt)
+
+    def _adopt(self, recorded: RecordedSession) -> None:
         window = self._window
-        try:
-            recorded = open_recorded(path)
-        except UserError as error:
-            window.notifications.tell(str(error), ERROR)
-            return False
         if not window.files.confirm():
-            return False
+            return
         first = recorded.records[0]
         settings = ProjectSettings(first.preset, first.attention, first.retrieval, seed=first.seed)
         project = Project(recorded.video.stem, timeline=recorded.timeline, settings=settings)
         self._next = recorded
         window.files.adopt(project, None)
-        return True
 
     def _read(self, _records: object) -> None:
         """More of the recording is there: a playhead that was ahead of it has its picture now."""

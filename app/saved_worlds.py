@@ -16,6 +16,13 @@ from worldattention.core.errors import UserError
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
+    from worldattention.core.world_files import SavedWorld
+
+
+def _open_world(folder: Path) -> SavedWorld:
+    from worldattention.core.world_files import open_world  # torch comes with it
+
+    return open_world(folder)
 
 
 class SavedWorlds(QObject):
@@ -34,20 +41,25 @@ class SavedWorlds(QObject):
         if folder is not None:
             self.open(folder)
 
-    def open(self, folder: Path) -> bool:
+    def open(self, folder: Path) -> None:
         """Goes on from a saved world, after asking about unsaved changes; the present one stays when that fails."""
-        from worldattention.core.world_files import open_world  # torch comes with it
+        self._window.opening.read(folder.name, lambda _tell: _open_world(folder), self._adopt)
 
+    def open_at_start(self, folder: Path) -> None:
+        """Before the window's own world begins."""
         try:
-            world = open_world(folder)
+            self._adopt(_open_world(folder))
         except UserError as error:
             self._window.notifications.tell(str(error), ERROR)
-            return False
-        if not self._window.files.confirm():
-            return False
-        self._next = folder
-        self._window.files.adopt(world.project, None)
-        return True
+
+    def stop_loading(self) -> None:
+        """Its past shall not be read to the end: an empty world is opened instead."""
+        self._window.files.adopt(self._window.files.blank(), None)
+
+    def _adopt(self, world: SavedWorld) -> None:
+        if self._window.files.confirm():
+            self._next = world.folder
+            self._window.files.adopt(world.project, None)
 
     def take_turn(self) -> bool:
         """A project was opened: whether the worker must load, since a saved world was chosen."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SettingsFlow(QObject):
-    """Theme and scaling change at once; model, device, quotas and cache folder with the next world."""
+    """Theme and scaling change at once, the language with the next window, what makes the world with the next world."""
 
     def __init__(
         self, window: MainWindow, store: PreferencesStore, state_file: Path | None, cache_folder: Path
@@ -52,6 +52,7 @@ class SettingsFlow(QObject):
         app = QApplication.instance()
         if isinstance(app, QApplication) and choice.appearance.theme != self._look.theme:
             theme.apply_theme(app, choice.appearance.theme)
+        speaks_anew = choice.appearance.language != self._look.language
         self._look = choice.appearance
         if self._state_file is not None:
             appearance.remember(self._state_file, choice.appearance)
@@ -66,6 +67,14 @@ class SettingsFlow(QObject):
                 WARNING,
                 self.tr("Restart the world"),
                 lambda: window.restart(reload=True),
+            )
+
+        if speaks_anew:
+            window.notifications.tell(
+                self.tr("The window changes its language when it opens anew; the world begins again then."),
+                WARNING,
+                self.tr("Open anew now"),
+                window.open_anew,
             )
 
     def _show_scaling(self) -> None:

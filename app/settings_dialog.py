@@ -189,7 +189,7 @@ class SettingsDialog(QDialog):
             self._say(f"{tier} quota", partial(self._quota_words, tier, edit))
         spoken = LANGUAGES[self.language.currentIndex()]
         changed = spoken != self._choice.appearance.language
-        self._say("language", lambda: self.tr("Shows at the next start.") if changed else "")
+        self._say("language", lambda: self.tr("Shows when the window opens anew.") if changed else "")
         sound = not self._problems
         kinds = QDialogButtonBox.StandardButton
         self.buttons.button(kinds.Ok).setEnabled(sound)

@@ -22,7 +22,7 @@ from worldattention.app import icons
 from worldattention.app.appearance import Appearance, remembered, take_on
 from worldattention.app.latency import LatencyReport, measure_latency
 from worldattention.app.live_config import LiveConfig
-from worldattention.app.main_window import PROGRAM, MainWindow, Setup
+from worldattention.app.main_window import PROGRAM, Again, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
 from worldattention.app.preferences import PreferencesStore
 from worldattention.app.texts import translate
@@ -68,16 +68,29 @@ def run(
     shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None
     window.show()
     if saved is not None:
-        window.saved_worlds.open(saved)
-    window.start()
-    with _faults_told(window), _signals_close(window):
-        status = app.exec()
+        window.saved_worlds.open_at_start(saved)
+    status = _live(app, window)
+    while (again := window.again) is not None and window.world_ended:
+        window.deleteLater()
+        take_on(app, remembered(setup.state_file))
+        window = MainWindow(replace(setup, project=again.project, path=again.path))
+        window.show()
+        status = _live(app, window, again)
     if not window.world_ended:
         # A native call did not come back; leaving through Python would wait for it.
         os._exit(0 if shot is None or shot.saved else 1)
     if shot is not None:
         shot.check()
     return int(status)
+
+
+def _live(app: QApplication, window: MainWindow, before: Again | None = None) -> int:
+    """From the beginning of a window's world until the window is closed."""
+    window.start()
+    if before is not None:
+        window.follow(before)
+    with _faults_told(window), _signals_close(window):
+        return app.exec()
 
 
 def measure(options: Options, repeats: int) -> LatencyReport:

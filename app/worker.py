@@ -62,6 +62,7 @@ class Worker:
     ) -> None:
         self._bell = bell
         self._wanted_epoch = 0
+        self._restarts = 0  # epoch of the newest world that was begun
         self._played = 0
         self._next_id = 1
         self._inbox: deque[Command] = deque()
@@ -111,6 +112,8 @@ class Worker:
                 self._export_cancel.clear()  # a late cancel of the export before it
             if isinstance(command, NEW_EPOCH):
                 self._wanted_epoch = max(self._wanted_epoch, command.epoch)
+            if isinstance(command, Restart):
+                self._restarts = command.epoch
             self._wake.notify()
 
     def played(self, frame: int) -> None:
@@ -158,7 +161,7 @@ class Worker:
         if self._closing.is_set():
             return
         if self._director.needs_loading:
-            self._director.load(self._closing.is_set)
+            self._director.load(self._closing.is_set, self._unwanted)
         elif self._director.may_step(self._played):
             self._director.step()
         else:
@@ -197,6 +200,10 @@ class Worker:
         director.foresee(self._foresight)
         stop_export = director.outputs.exporting and self._export_cancel.is_set()
         return stop_export or self._closing.is_set() or self._wanted_epoch != director.epoch
+
+    def _unwanted(self) -> bool:
+        """Whether another world is wanted than the one that is loaded."""
+        return self._closing.is_set() or self._restarts > self._director.epoch
 
     def _fail(self, error: Exception) -> None:
         log.debug("the world stopped", exc_info=error)  # told by Failed; --debug shows where

@@ -31,6 +31,7 @@ from worldattention.app.messages import (
     Recorded,
     RenameBranch,
     Restart,
+    RestoreBranch,
     Rewind,
     SaveWorld,
     Say,
@@ -231,8 +232,12 @@ class World(QObject):
         self._change_branches(RenameBranch(self._worker.new_id(), self._epoch, name, new))
 
     def delete_branch(self, name: str) -> None:
-        """Forgets a branch; `branched` or `branch_refused` answer."""
+        """Takes out a branch; `branched` or `branch_refused` answer."""
         self._change_branches(DeleteBranch(self._worker.new_id(), self._epoch, name))
+
+    def restore_branch(self, name: str) -> None:
+        """Brings a deleted branch back; `branched` or `branch_refused` answer."""
+        self._change_branches(RestoreBranch(self._worker.new_id(), self._epoch, name))
 
     def save_world(self, folder: Path, project: Project, pages: bool) -> None:
         """Saves the world as a folder; `saved` answers."""
@@ -277,7 +282,9 @@ class World(QObject):
         for prompt, since in waiting.values():
             self._say(prompt, since)
 
-    def _change_branches(self, command: Rewind | SwitchBranch | RenameBranch | DeleteBranch) -> None:
+    def _change_branches(
+        self, command: Rewind | SwitchBranch | RenameBranch | DeleteBranch | RestoreBranch
+    ) -> None:
         self._branchings.add(command.id)
         self._worker.post(command)
 

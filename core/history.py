@@ -6,6 +6,7 @@ so that a branch can be made again without its parents.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -196,10 +197,18 @@ class History:
             raise UserError(f"Other branches leave '{name}': delete those first.")
         return replace(self, branches=tuple(other for other in self.branches if other.name != name))
 
-    def free_name(self, stem: str = "Branch") -> str:
-        """A name that is not taken: the stem and a number."""
+    def bring_back(self, branch: Branch, index: int) -> History:
+        """With a branch that was removed, at its place in the order. Raises UserError when its name is taken."""
+        if self.has(branch.name):
+            raise UserError(f"There is a branch '{branch.name}' already: choose another name.")
+        if branch.parent is not None:
+            self.get(branch.parent)
+        return replace(self, branches=(*self.branches[:index], branch, *self.branches[index:]))
+
+    def free_name(self, stem: str = "Branch", but: Collection[str] = ()) -> str:
+        """A name that is not taken, nor one of `but`: the stem and a number."""
         number = len(self.branches)
-        while self.has(f"{stem} {number}"):
+        while self.has(f"{stem} {number}") or f"{stem} {number}" in but:
             number += 1
         return f"{stem} {number}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,20 +68,22 @@ def write_log(path: Path, records: Iterable[BlockTelemetry]) -> int:
     return count
 
 
-def open_recorded(path: Path) -> RecordedSession:
-    """The session of a video, or of the telemetry beside one.
+def open_recorded(path: Path, tell: Callable[[float], None] | None = None) -> RecordedSession:
+    """The session of a video, or of the telemetry beside one. `tell` takes the share that is read, and may raise.
 
     Raises:
         UserError: one of the two is missing, foreign or broken. A half-written last line is left out.
     """
     video, log = _pair(path)
-    records = _renumbered(_read_log(log))
+    told = tell or (lambda _share: None)
+    records = _renumbered(_read_log(log, told))
     if not records:
         raise UserError(f"The telemetry '{log}' holds no block: open another recording.")
     with closing(_decode(video)) as frames:
         first = next(frames, None)
     if first is None:
         raise UserError(f"The video '{video}' cannot be played: open another recording.")
+    told(0.9)
     whole = RecordedSession(video, first.shape[0], first.shape[1], records)
     return replace(whole, records=_cut(records, _count_frames(video)))
 
@@ -147,11 +149,14 @@ def _pair(path: Path) -> tuple[Path, Path]:
     return video, log
 
 
-def _read_log(path: Path) -> list[BlockTelemetry]:
+def _read_log(path: Path, tell: Callable[[float], None]) -> list[BlockTelemetry]:
     records: list[BlockTelemetry] = []
     try:
+        size, done = max(1, path.stat().st_size), 0
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
+                tell(0.8 * done / size)
+                done += len(line)
                 try:
                     records.append(telemetry_from_json(line.decode("utf-8", "surrogatepass")))
                 except ValueError as error:

@@ -152,6 +152,10 @@ class ReplaySession:
         """Raises UserError."""
         raise UserError(FIXED)
 
+    def restore(self, _name: str) -> None:
+        """Raises UserError."""
+        raise UserError(FIXED)
+
     def close(self) -> None:
         """Ends the reading."""
         self.engine.close()

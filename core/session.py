@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.foresight import upcoming_prompt
-from worldattention.core.history import BlockRecord, History
+from worldattention.core.history import BlockRecord, Branch, History
 from worldattention.core.out_of_memory import NO_ROOM, Result, is_out_of_memory, with_less
 from worldattention.core.project import Project
 from worldattention.core.saved_world import save_world
@@ -24,6 +24,15 @@ from worldattention.core.waiting import WaitingEngines
 
 DEFAULT_PROMPT = "A man in a red shirt waves hello in a village street on a bright day."
 """What an empty timeline shows, so that there is always something to see."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Deleted:
+    """A branch that may come back: its place in the history, and its engine, asleep."""
+
+    branch: Branch
+    index: int
+    engine: Engine | None
 
 
 class Session:
@@ -39,6 +48,7 @@ class Session:
         self._replay: list[BlockRecord] = []  # what comes next as long as nobody wants it otherwise
         self._remaking = False  # whether that is the current branch's own, made in another sitting
         self._waiting = WaitingEngines()
+        self._deleted: dict[str, _Deleted] = {}
         self.saved_lines: list[str] = []  # telemetry of a restored world
 
     @property
@@ -114,7 +124,7 @@ class Session:
 
     def reset(self) -> None:
         """Back to the first block of the same timeline; all branches are forgotten."""
-        self._waiting.close()
+        self._close_others()
         self.engine.reset()
         self._history = History()
         self._replay, self._remaking = [], False
@@ -159,11 +169,27 @@ class Session:
         self._waiting.rename(name, new.strip())
 
     def delete(self, name: str) -> None:
-        """Forgets a branch with its pages. Raises UserError when it is in use or others leave it."""
-        self._history = self.history.remove(name)
-        engine = self._waiting.take(name, awake=False)
+        """Takes a branch out of the history; its pages stay for `restore` until the session ends or is reset.
+
+        Raises UserError when it is in use or others leave it.
+        """
+        history = self.history
+        self._history = history.remove(name)
+        branch, engine = history.get(name), self._waiting.take(name, awake=False)
         if engine is not None:
-            engine.close()
+            engine.sleep()
+        self._deleted[name] = _Deleted(branch, history.branches.index(branch), engine)
+
+    def restore(self, name: str) -> None:
+        """Brings a deleted branch back as it was. Raises UserError when there is none, or its name is taken."""
+        gone = self._deleted.get(name)
+        if gone is None:
+            self._history.get(name)
+            return
+        self._history = self.history.bring_back(gone.branch, gone.index)
+        del self._deleted[name]
+        if gone.engine is not None:
+            self._waiting.put(name, gone.engine)
 
     def past(self) -> Iterator[tuple[npt.NDArray[np.uint8], BlockTelemetry | None, BlockRecord]]:
         """Frames [T, H, W, 3], telemetry and record of every block of a world that was restored. Raises UserError."""
@@ -182,8 +208,15 @@ class Session:
 
     def close(self) -> None:
         """Closes the engines of all branches."""
-        self._waiting.close()
+        self._close_others()
         self.engine.close()
+
+    def _close_others(self) -> None:
+        self._waiting.close()
+        for gone in self._deleted.values():
+            if gone.engine is not None:
+                gone.engine.close()
+        self._deleted.clear()
 
     def _make_room(self) -> None:
         """Gives back memory that only saves time."""

@@ -126,3 +126,36 @@ def make_window(qtbot, qapp, tmp_path, monkeypatch):
         assert one.world_ended
         one.deleteLater()
     qapp.processEvents()
+
+
+@pytest.fixture
+def world(tmp_path) -> Path:
+    """A project of three events in a folder with blanks and many scripts."""
+    from worldattention.core.project import Project, ProjectSettings, save_project
+    from worldattention.core.timeline import Event, make_timeline
+
+    path = tmp_path / "한글 폴더 ñ" / "w.world"
+    path.parent.mkdir()
+    timeline = make_timeline(
+        [Event(1, 0.0, 1.0, "a dog 🎈"), Event(2, 1.0, 2.0, "שלום עולם"), Event(3, 2.0, 3.5, "a dog 🎈")]
+    )
+    save_project(Project("Wörld", None, timeline, ProjectSettings(seed=4)), path)
+    return path
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """The command line with a toy model of random weights in place of the installed one."""
+    from tests.toy import toy_model
+    from worldattention.core import loading
+    from worldattention.core.engine import Engine
+
+    opened: list[Engine] = []
+
+    def open_toy(model, device, config, progress=None):
+        engine = Engine(toy_model(), config)
+        opened.append(engine)
+        return engine
+
+    monkeypatch.setattr(loading, "open_engine", open_toy)
+    return opened

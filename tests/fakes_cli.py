@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -109,3 +110,21 @@ class FakeEngine:
             prompt_changed=changed,
             notices=("A page was late.",) if block == 1 else (),
         )
+
+
+def failure(capsys, arguments) -> str:
+    """Runs, expects exit code 1 and one sentence on stderr, and returns it."""
+    from worldattention.app.cli import main
+
+    assert main([str(argument) for argument in arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.strip().splitlines()
+    assert len(lines) == 1, captured.err
+    assert lines[0].startswith("worldattention: ")
+    assert lines[0].endswith(".")
+    return lines[0]
+
+
+def tree(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

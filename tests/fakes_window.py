@@ -14,7 +14,7 @@ import numpy as np
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import POCKET_GEOMETRY
-from worldattention.core.history import BlockRecord, History
+from worldattention.core.history import BlockRecord, Branch, History
 from worldattention.core.project import Project
 from worldattention.core.telemetry import (
     BlockResult,
@@ -248,6 +248,7 @@ class FakeSession:
         self._history = History()
         self._states = [engine.state()]  # before every block of the current branch
         self._waiting: dict[str, list[dict[str, object]]] = {}
+        self._deleted: dict[str, tuple[Branch, int, list[dict[str, object]]]] = {}
 
     @property
     def branch(self) -> str:
@@ -317,8 +318,15 @@ class FakeSession:
             self._waiting[new] = self._waiting.pop(name)
 
     def delete(self, name: str) -> None:
-        self._history = self.history.remove(name)
-        del self._waiting[name]
+        history = self.history
+        branch = history.get(name)
+        self._history = history.remove(name)
+        self._deleted[name] = branch, history.branches.index(branch), self._waiting.pop(name)
+
+    def restore(self, name: str) -> None:
+        branch, index, states = self._deleted.pop(name)
+        self._history = self.history.bring_back(branch, index)
+        self._waiting[name] = states
 
     def close(self) -> None:
         self.engine.close()

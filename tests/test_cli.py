@@ -7,64 +7,19 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from tests.fakes_cli import FakeEngine
-from tests.toy import toy_model
+from tests.fakes_cli import FakeEngine, failure, tree
 from worldattention.app.cli import main
 from worldattention.app.commandline.options import Options, size
 from worldattention.core import loading
 from worldattention.core.config import preset_config
-from worldattention.core.engine import Engine
 from worldattention.core.errors import Cancelled
-from worldattention.core.project import Project, ProjectSettings, save_project
+from worldattention.core.project import ProjectSettings
 from worldattention.core.telemetry import telemetry_from_json
-from worldattention.core.timeline import Event, make_timeline
 
 RUN = [sys.executable, "-m", "worldattention.app.cli"]
-
-
-@pytest.fixture
-def world(tmp_path) -> Path:
-    path = tmp_path / "한글 폴더 ñ" / "w.world"
-    path.parent.mkdir()
-    timeline = make_timeline(
-        [Event(1, 0.0, 1.0, "a dog 🎈"), Event(2, 1.0, 2.0, "שלום עולם"), Event(3, 2.0, 3.5, "a dog 🎈")]
-    )
-    save_project(Project("Wörld", None, timeline, ProjectSettings(seed=4)), path)
-    return path
-
-
-@pytest.fixture
-def toy(monkeypatch):
-    """The command line with a toy model of random weights in place of the installed one."""
-    opened: list[Engine] = []
-
-    def open_toy(model, device, config, progress=None):
-        engine = Engine(toy_model(), config)
-        opened.append(engine)
-        return engine
-
-    monkeypatch.setattr(loading, "open_engine", open_toy)
-    return opened
-
-
-def failure(capsys, arguments) -> str:
-    """Runs, expects exit code 1 and one sentence on stderr, and returns it."""
-    assert main([str(argument) for argument in arguments]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    lines = captured.err.strip().splitlines()
-    assert len(lines) == 1, captured.err
-    assert lines[0].startswith("worldattention: ")
-    assert lines[0].endswith(".")
-    return lines[0]
-
-
-def tree(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
 def test_render_makes_the_video_and_says_so_in_json(toy, world, capsys):
@@ -154,12 +109,6 @@ def test_an_unexpected_error_is_one_sentence_and_debug_shows_where(monkeypatch, 
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_missing_package_is_said_plainly(monkeypatch, world, capsys):
-    monkeypatch.setitem(sys.modules, "worldattention.core.session", None)
-    monkeypatch.setattr(loading, "open_engine", lambda *arguments: FakeEngine())
-    assert "install WorldAttention again" in failure_after_loading(capsys, ["render", world, "-o", "null"])
-
-
 def test_progress_without_a_terminal_is_a_line_every_tenth(monkeypatch, world, capsys):
     monkeypatch.setattr(loading, "open_engine", lambda *arguments: FakeEngine())
     assert main(["render", str(world), "-o", "null", "--seconds", "100"]) == 0
@@ -218,159 +167,6 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(capsys, arguments):
     assert captured.out == ""
     assert len(captured.err.strip().splitlines()) == 1
     assert "--help" in captured.err
-
-
-@pytest.mark.parametrize("command", [["render"], []], ids=["render", "window"])
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("missing.world", None, "no such file"),
-        ("folder.world", "folder", "is a folder"),
-        ("broken.world", '{"format"', "broken at line 1"),
-        ("foreign.world", '{"kdenlive": 1}', "no WorldAttention project"),
-        ("video.world", "\0\0\0 ftypisom", "broken"),
-        ("huge.world", "huge", "take another"),
-    ],
-)
-def test_bad_projects(tmp_path, capsys, command, name, content, message):
-    path = tmp_path / name
-    if content == "folder":
-        path.mkdir()
-    elif content == "huge":
-        with path.open("wb") as file:
-            file.truncate(1 << 30)
-    elif content is not None:
-        path.write_text(content, encoding="utf-8")
-    before = tree(tmp_path)
-    rest = ["-o", tmp_path / "v.mp4"] if command else ["--screenshot", tmp_path / "s.png"]
-    assert message in failure(capsys, [*command, path, *rest])
-    assert tree(tmp_path) == before
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"start": -1.0}, "before 0 s"),
-        ({"end": 0.0}, "positive length"),
-        ({"end": 1e999}, "no finite number"),
-        ({"start": float("nan")}, "no finite number"),
-        ({"end": 1.5}, "overlap"),
-        ({"prompt": "x" * 100_000}, "100,000 characters"),
-        ({"prompt": "a\0"}, "NUL"),
-        ({"prompt": "\ud800"}, "surrogate"),
-        ({"prompt": ""}, "is empty"),
-        ({"prompt": " \t"}, "is empty"),
-    ],
-)
-def test_bad_events(world, capsys, change, message):
-    document = json.loads(world.read_text(encoding="utf-8"))
-    document["events"][0].update(change)
-    world.write_text(json.dumps(document), encoding="utf-8")
-    assert message in failure(capsys, ["render", world, "-o", world.parent / "v.mp4"])
-    assert tree(world.parent) == ["w.world"]
-
-
-def test_a_project_without_events(tmp_path, capsys):
-    save_project(Project(), tmp_path / "w.world")
-    assert "no events" in failure(capsys, ["render", tmp_path / "w.world", "-o", "null"])
-
-
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        ("missing/v.mp4", "no folder"),
-        ("v.avi", "end its name with .mp4"),
-        ("", "end its name with .mp4"),
-        ("w.world", "end its name with .mp4"),
-        ("folder.mp4", "is a folder"),
-        ("locked.mp4", "read-only"),
-        ("w.world/v.mp4", "a file, not a folder"),
-        ("x" * 252 + ".mp4", "too long"),
-    ],
-)
-def test_bad_outputs_are_refused_before_the_model_is_loaded(world, capsys, monkeypatch, output, message):
-    def never(*arguments):
-        raise AssertionError("the model was loaded")
-
-    monkeypatch.setattr(loading, "open_engine", never)
-    (world.parent / "folder.mp4").mkdir()
-    (world.parent / "locked.mp4").write_text("x")
-    (world.parent / "locked.mp4").chmod(0o444)
-    before = tree(world.parent)
-    target = world.parent / output if output else ""
-    assert message in failure(capsys, ["render", world, "-o", target])
-    assert message.replace("the video", "") or failure(capsys, ["render", world, "-o", "null"])
-    assert tree(world.parent) == before
-
-
-@pytest.mark.parametrize(
-    ("log", "message"), [("missing/t", "no folder"), ("", "is a folder"), ("v.mp4", "same")]
-)
-def test_bad_telemetry_targets(world, capsys, log, message):
-    command = ["render", world, "-o", world.parent / "v.mp4", "--telemetry", world.parent / log]
-    assert message in failure(capsys, command)
-    assert tree(world.parent) == ["w.world"]
-
-
-def test_missing_ffmpeg(world, capsys, monkeypatch):
-    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", "/nowhere/ffmpeg")
-    assert "no ffmpeg" in failure(capsys, ["render", world, "-o", world.parent / "v.mp4"])
-    assert tree(world.parent) == ["w.world"]
-
-
-@pytest.mark.parametrize("device", ["cuda", "cuda:7", "tpu", "mps", "", "cpu:x"])
-def test_devices_that_are_not_there(world, capsys, device, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    sentence = failure_after_loading(capsys, ["render", world, "-o", "null", "--device", device])
-    assert "device" in sentence.lower()
-
-
-def failure_after_loading(capsys, arguments) -> str:
-    """Like `failure`, but progress may have been reported before the last line."""
-    assert main([str(argument) for argument in arguments]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "Traceback" not in captured.err
-    lines = [line for line in captured.err.splitlines() if not line.startswith("Load: ")]
-    assert len(lines) == 1, captured.err
-    return lines[0]
-
-
-def model_folder(folder: Path, weights: bytes) -> Path:
-    (folder / "transformer").mkdir(parents=True)
-    (folder / "transformer" / "config.json").write_text('{"_class_name": "CausalWanTransformer3DModel"}')
-    (folder / "transformer" / "model.safetensors").write_bytes(weights)
-    return folder
-
-
-@pytest.mark.parametrize(
-    "weights",
-    [
-        b"",
-        b"\x10\0\0\0\0\0\0\0{}",
-        b"\xff" * 64,
-        b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
-        b"PK\x03\x04" + bytes(100),
-    ],
-)
-def test_broken_weights_are_named(world, tmp_path, capsys, weights):
-    folder = model_folder(tmp_path / "model", weights)
-    sentence = failure_after_loading(capsys, ["render", world, "-o", "null", "--model", folder])
-    assert "model.safetensors" in sentence
-
-
-def test_quotas_past_the_machine(toy, world, capsys):
-    command = ["render", str(world), "-o", "null", "--seconds", "0.5"]
-    assert main([*command, "--dram-quota", "900PB"]) == 0
-    assert "dram quota asks for" in capsys.readouterr().err
-    assert toy[-1].config.cache.dram_quota_bytes == 900 * 10**15
-    assert "disk quota" in failure_after_loading(capsys, [*command, "--disk-quota", "900PB"])
-
-
-@pytest.mark.parametrize("model", ["/nowhere", "", "pocketx"])
-def test_missing_models(world, capsys, model):
-    sentence = failure_after_loading(capsys, ["render", world, "-o", "null", "--model", model])
-    assert "model" in sentence
 
 
 def test_options_overrule_the_project():

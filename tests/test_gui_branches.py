@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton, QToolButton
 
 from tests.fakes_window import FakeSession, Script, opener
 from tests.toy import toy_model
-from worldattention.app import file_dialogs, playback, saved_worlds, theme
+from worldattention.app import file_dialogs, playback, saved_worlds, theme, world
 from worldattention.app import messages as m
 from worldattention.app.branches_dock import FROM, NAME
 from worldattention.app.main_window import MainWindow, Setup
@@ -145,6 +145,15 @@ def test_the_dock_switches_renames_and_deletes_by_keyboard(window, qtbot):
     qtbot.waitUntil(lambda: dock.selected == "Boat two", timeout=WAIT)
     QTest.keyClick(tree, Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: names(window) == [ROOT], timeout=WAIT)
+    assert "undo brings it back" in window.notifications.history[-1].text
+    press_b_at(window, qtbot, 14)
+    qtbot.waitUntil(lambda: len(names(window)) == 2, timeout=WAIT)
+    assert names(window)[1] not in ("Boat two", "Branch 1")  # a name that may come back is not given again
+    window.model.undo_stack.undo()
+    window.model.undo_stack.undo()
+    qtbot.waitUntil(lambda: "Boat two" in names(window), timeout=WAIT)
+    dock.switch_wanted.emit("Boat two")
+    qtbot.waitUntil(lambda: current(window) == "Boat two", timeout=WAIT)
     for button in dock.findChildren(QToolButton):
         assert button.accessibleName()
 
@@ -269,11 +278,12 @@ def test_a_saved_world_is_opened_in_the_window_and_goes_on_where_it_ended(qtbot,
     one.show()
     one.start()
     qtbot.waitUntil(lambda: one.world.state == "ready", timeout=WAIT)
-    assert not one.saved_worlds.open(tmp_path)
+    one.saved_worlds.open(tmp_path)
+    qtbot.waitUntil(lambda: not one.opening.busy, timeout=WAIT)
     assert "no saved world" in one.notifications.history[-1].text or "cannot be read" in (
         one.notifications.history[-1].text
     )
-    assert one.saved_worlds.open(folder)
+    one.library.open(folder)
     qtbot.waitUntil(lambda: one.world.blocks >= 6, timeout=WAIT)
     assert looks_equal(one.world.reel.frame(5 * 12 + 3), wanted[3])
     assert one.world.reel.frame(7) is not None
@@ -283,3 +293,20 @@ def test_a_saved_world_is_opened_in_the_window_and_goes_on_where_it_ended(qtbot,
     assert one.world_ended
     one.deleteLater()
     qapp.processEvents()
+
+
+def test_the_panels_show_the_history_of_the_branch_that_goes_on(window, qtbot, monkeypatch):
+    """Its ancestors' too, with their pages, however long ago they were made: those come from the telemetry log."""
+    monkeypatch.setattr(world, "PAGED_BLOCKS", 4)  # what the window itself keeps
+    qtbot.waitUntil(lambda: window.world.blocks >= 8, timeout=3 * WAIT)
+    press_b_at(window, qtbot, 6 * 12 + 1)
+    history = window.panels.pages.history
+    assert history.first_block == 0
+    assert history.blocks >= 6
+    assert all(record.pages for record in window.world.telemetry)
+    assert history.pages
+    window.branching.dock.switch_wanted.emit(ROOT)
+    qtbot.waitUntil(lambda: current(window) == ROOT, timeout=WAIT)
+    history = window.panels.pages.history
+    assert history.first_block == 0
+    assert history.blocks >= 8

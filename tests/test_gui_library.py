@@ -141,7 +141,8 @@ def test_a_recorded_session_is_scrubbed_with_all_panels_following(make_window, q
     record(tmp_path / "a.mp4", results)
     one = make_window()
     qtbot.waitUntil(lambda: one.world.blocks > 1, timeout=20000)
-    assert one.replay.open(tmp_path / "a.jsonl")
+    one.replay.open(tmp_path / "a.jsonl")
+    qtbot.waitUntil(lambda: one.replay.active, timeout=20000)
     qtbot.waitUntil(lambda: one.world.reel.made == 144, timeout=20000)
     assert one.script.closed == 1  # no engine
     assert "no engine" in one.status.device.text()
@@ -165,7 +166,8 @@ def test_a_recorded_session_is_scrubbed_with_all_panels_following(make_window, q
 def test_a_recording_plays_to_its_end_stops_and_starts_again(make_window, qtbot, tmp_path):
     record(tmp_path / "a.mp4", made(3))
     one = make_window()
-    assert one.replay.open(tmp_path / "a.mp4")
+    one.replay.open(tmp_path / "a.mp4")
+    qtbot.waitUntil(lambda: one.replay.active, timeout=20000)
     qtbot.waitUntil(lambda: one.world.playback.position == 35, timeout=20000)
     assert not one.world.playback.playing
     one.toggle_play()
@@ -180,7 +182,8 @@ def test_a_recording_plays_to_its_end_stops_and_starts_again(make_window, qtbot,
 def test_after_a_recording_a_world_is_made_again(make_window, qtbot, tmp_path):
     record(tmp_path / "a.mp4", made(3))
     one = make_window()
-    assert one.replay.open(tmp_path / "a.mp4")
+    one.replay.open(tmp_path / "a.mp4")
+    qtbot.waitUntil(lambda: one.replay.active, timeout=20000)
     qtbot.waitUntil(lambda: one.world.reel.made == 36, timeout=20000)
     save_project(Project("Owl", timeline=OWL), tmp_path / "owl.world")
     one.library.open(tmp_path / "owl.world")
@@ -193,7 +196,9 @@ def test_a_bad_recording_is_one_sentence_and_the_world_stays(make_window, qtbot,
     one = make_window()
     qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=20000)
     (tmp_path / "v.mp4").write_bytes(b"x")
-    assert not one.replay.open(tmp_path / "v.mp4")
+    one.replay.open(tmp_path / "v.mp4")
+    qtbot.waitUntil(lambda: not one.opening.busy, timeout=20000)
+    assert not one.replay.active
     assert "no telemetry" in one.notifications.history[-1].text
     assert not one.replay.active
 

@@ -55,8 +55,8 @@ def test_control_enter_puts_the_prompt_on_the_timeline(make_window, qtbot):
     one = make_window()
     blocks(qtbot, one, 1)
     one.world.playback.pause()
-    one._seek_seconds(12.0)
-    assert one.viewport.chip == "not made yet"
+    one.seeking.to(12.0)
+    assert one.model.aim == 12.0
     QTest.keyClicks(one.prompt_box.edit, "fog over the hill")
     QTest.keyClick(one.prompt_box.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert one.model.timeline.event_at(12.5).prompt == "fog over the hill"

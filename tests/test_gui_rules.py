@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worldattention.app.timeline import rules
+from worldattention.app.timeline import rules, shifting
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import Event, Timeline, make_timeline
 
@@ -42,9 +42,9 @@ def test_a_move_keeps_the_length_and_never_overlaps_or_enters_the_past(one, data
     to = data.draw(st.floats(-20, 120))
     if event.start < locked:
         with pytest.raises(UserError):
-            rules.move(one, event.id, to, locked)
+            shifting.move(one, event.id, to, locked)
         return
-    moved, _ = rules.move(one, event.id, to, locked)
+    moved, _ = shifting.move(one, event.id, to, locked)
     sound(moved)
     assert moved.get(event.id).seconds == pytest.approx(event.seconds)
     assert moved.get(event.id).start >= locked
@@ -87,19 +87,19 @@ def test_with_nothing_made_undo_is_exact():
 
 def test_a_move_hops_over_a_neighbour_into_the_next_gap():
     one = timeline((0, 2), (4, 6), (10, 12))
-    assert rules.move(one, 1, 7.0, 0.0)[0].get(1) == Event(1, 7.0, 9.0, "prompt 1")
-    assert rules.move(one, 1, 5.5, 0.0)[0].get(1).start == 6.0  # half over its neighbour: beside it
-    assert rules.move(one, 1, 9.0, 0.0)[0].get(1).start == 8.0
+    assert shifting.move(one, 1, 7.0, 0.0)[0].get(1) == Event(1, 7.0, 9.0, "prompt 1")
+    assert shifting.move(one, 1, 5.5, 0.0)[0].get(1).start == 6.0  # half over its neighbour: beside it
+    assert shifting.move(one, 1, 9.0, 0.0)[0].get(1).start == 8.0
 
 
 def test_edges_snap_within_the_tolerance_only():
     one = timeline((0, 2), (5, 7))
     snapping = rules.Snapping((3.0, 4.5), 0.3)
-    moved, guide = rules.move(one, 1, 2.8, 0.0, snapping)
+    moved, guide = shifting.move(one, 1, 2.8, 0.0, snapping)
     assert (moved.get(1).start, guide) == (3.0, 3.0)
-    moved, guide = rules.move(one, 1, 2.4, 0.0, snapping)  # its end is near 4.5
+    moved, guide = shifting.move(one, 1, 2.4, 0.0, snapping)  # its end is near 4.5
     assert (moved.get(1).end, guide) == (4.5, 4.5)
-    moved, guide = rules.move(one, 1, 1.5, 0.0, snapping)
+    moved, guide = shifting.move(one, 1, 1.5, 0.0, snapping)
     assert (moved.get(1).start, guide) == (1.5, None)
 
 
@@ -127,7 +127,7 @@ def test_add_split_and_duplicate():
         with pytest.raises(UserError):
             rules.split(one, at, 0.0)
     gap_too_small = timeline((0, 8), (9, 12))
-    assert rules.duplicate(gap_too_small, [1], 0.0).events[-1] == Event(3, 12, 20, "prompt 1")
+    assert shifting.duplicate(gap_too_small, [1], 0.0).events[-1] == Event(3, 12, 20, "prompt 1")
 
 
 def test_gaps_are_the_complement_of_the_events():
@@ -143,7 +143,7 @@ def test_a_group_keeps_its_distances_and_takes_the_nearest_room(one, data):
     first = min(one.get(event_id).start for event_id in ids)
     locked = data.draw(st.integers(0, int(first / FRAME))) * FRAME
     by = data.draw(st.integers(-400, 800)) * FRAME
-    moved, guide = rules.shift(one, ids, by, locked)
+    moved, guide = shifting.Shifting.of(one, ids).to(by, locked)
     sound(moved)
     assert guide is None
     shifts = {moved.get(event_id).start - one.get(event_id).start for event_id in ids}
@@ -169,7 +169,7 @@ def test_a_group_keeps_its_distances_and_takes_the_nearest_room(one, data):
 def test_copies_of_a_group_overlap_nothing_and_come_after_it(one, data):
     ids = data.draw(st.sets(st.sampled_from([event.id for event in one.events]), min_size=1))
     locked = data.draw(st.integers(0, 600)) * FRAME
-    copied = rules.duplicate(one, ids, locked)
+    copied = shifting.duplicate(one, ids, locked)
     sound(copied)
     new = [event for event in copied.events if event.id not in {e.id for e in one.events}]
     old = [one.get(event_id) for event_id in sorted(ids)]

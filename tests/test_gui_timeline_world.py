@@ -152,7 +152,50 @@ def test_10000_events_and_two_hours_of_world_stay_quick(qtbot):
     assert quickest(lambda: model.set_playhead(model.playhead + 1 / 16)) < 0.002
     start = at(view, 3610.0)
     drag(view, start, start + QPoint(30, 0), let_go=False)
-    assert quickest(lambda: move(view, start + QPoint(random.randrange(10, 60), 0))) < 0.15
+    frame = quickest(lambda: (move(view, start + QPoint(random.randrange(10, 60), 0)), view.repaint()))
+    assert frame < 0.016 + 5 * quickest(paint_few)
+    key(view, "Escape")
+    edge = QPoint(round(view.layout_now.x(3750.0)), start.y())
+    drag(view, edge, edge + QPoint(-8, 0), let_go=False)
+    assert view._gesture is not None
+    frame = quickest(lambda: (move(view, edge - QPoint(random.randrange(4, 9), 0)), view.repaint()))
+    assert frame < 0.016 + 5 * quickest(paint_few)
     key(view, "Escape")
     view.fit()
     assert quickest(paint) < 1.0  # all of them at once
+
+
+def test_a_click_into_what_is_to_come_leaves_a_mark_there_and_the_world_goes_on(make_window, qtbot):
+    """What is added without a time of its own comes at the mark; Esc, End, or the world's arrival take it away."""
+    one = make_window(step_s=0.05)
+    view, model, playback = one.timeline.view, one.model, one.world.playback
+    qtbot.waitUntil(lambda: one.world.blocks > 1, timeout=20000)
+    blank = view.grab().toImage()
+    view.setFocus()
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(round(view.layout_now.x(20.0)), 8))
+    assert model.aim == pytest.approx(20.0, abs=0.2)
+    assert model.cursor == model.aim
+    assert playback.playing
+    before = playback.position
+    qtbot.waitUntil(lambda: playback.position > before + 12, timeout=20000)
+    assert model.playhead < model.aim
+    assert view.grab().toImage() != blank
+    assert one.timeline.times.playhead.text() == timecode(model.aim)
+    QTest.keyClick(view, Qt.Key.Key_M)
+    QTest.keyClick(view, Qt.Key.Key_S)
+    assert [marker.at for marker in model.markers] == [model.aim]
+    assert model.timeline.event_at(model.aim).start == model.aim
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert model.aim is None
+    assert model.cursor == model.playhead
+    qtbot.waitUntil(lambda: playback.live > 24, timeout=20000)
+    one.seeking.to(1.0)  # looks at the past, then ahead: the newest frame is shown again
+    assert playback.past
+    one.seeking.to(model.locked + 0.5)
+    assert not playback.past
+    aim = model.aim
+    qtbot.waitUntil(lambda: model.playhead >= aim, timeout=60000)
+    assert model.aim is None
+    one.seeking.to(29.0)
+    QTest.keyClick(view, Qt.Key.Key_End)
+    assert model.aim is None

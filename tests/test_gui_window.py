@@ -1,32 +1,26 @@
 """The whole window over a scripted engine: what a person does, and what they then see."""
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QDockWidget,
     QLineEdit,
-    QMenu,
     QMessageBox,
-    QPushButton,
     QWidget,
 )
 
 from tests.fakes_window import FakeSession, Script, opener, picture
-from tests.test_recorder import decode
-from worldattention.app import file_dialogs, playback, project_files, theme
+from worldattention.app import playback, theme
 from worldattention.app.export import ExportJob
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.status import StatusBar
-from worldattention.core import recorder
 from worldattention.core.errors import UserError
-from worldattention.core.project import Project, load_project, save_project
+from worldattention.core.project import Project
 from worldattention.core.timeline import Event, make_timeline
 
 TWO = make_timeline([Event(1, 0, 3, "a red house by the sea"), Event(2, 3, 30, "a green hill in the rain")])
@@ -258,101 +252,6 @@ def test_it_closes_in_every_state(window, qtbot, state, tmp_path):
     assert not list(tmp_path.glob("*.mp4"))
 
 
-def test_export_writes_what_was_made_and_makes_the_rest(window, qtbot, tmp_path):
-    one = window(step_s=0.002)
-    blocks(qtbot, one, 2)
-    path = tmp_path / "한글 폴더 ñ" / "out.mp4"
-    path.parent.mkdir()
-    shares = []
-    one.world.export_moved.connect(lambda done, total: shares.append((done, total)))
-    one.export_flow.begin(ExportJob(path, 50))
-    qtbot.waitUntil(lambda: not one.export_flow.running, timeout=60000)
-    assert any("Exported 3.1 s" in text for text in texts(one))
-    assert shares == [(16, 50), (32, 50), (48, 50), (50, 50)]
-    frames = decode(path, 128, 256)
-    assert len(frames) == 50
-    assert np.abs(frames[20].astype(int) - one.world.reel.frame(20)).mean() < 4
-    assert one.world.playback.playing  # it went on
-
-
-def test_an_export_can_be_cancelled_and_leaves_nothing(window, qtbot, tmp_path):
-    one = window(step_s=0.1)
-    blocks(qtbot, one, 1)
-    one.export_flow.begin(ExportJob(tmp_path / "out.mp4", 16 * 60))
-    qtbot.wait(400)
-    QTest.mouseClick(one.export_flow._dialog.findChild(QPushButton), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not one.export_flow.running, timeout=60000)
-    assert any("cancelled" in text for text in texts(one))
-    assert list(tmp_path.glob("*.mp4")) == []
-    before = one.world.blocks
-    blocks(qtbot, one, before + 2)  # the world goes on
-
-
-def test_an_export_to_nowhere_is_one_sentence(window, qtbot, tmp_path):
-    one = window()
-    blocks(qtbot, one, 1)
-    one.export_flow.begin(ExportJob(tmp_path / "missing" / "out.mp4", 12))
-    qtbot.waitUntil(lambda: not one.export_flow.running, timeout=60000)
-    assert any("There is no folder" in text for text in texts(one))
-
-
-def test_save_and_open(window, qtbot, tmp_path, monkeypatch):
-    one = window()
-    assert not one.isWindowModified()
-    one.model.put(40.0, "an owl")
-    assert one.isWindowModified()
-    path = tmp_path / "my world.world"
-    monkeypatch.setattr(
-        file_dialogs,
-        "save_file",
-        lambda _w, _t, _s, kinds: file_dialogs.ended(path.with_suffix(""), kinds, kinds),
-    )
-    one.actions_by_name["save"].trigger()
-    assert not one.isWindowModified()
-    assert "my world" in one.windowTitle()
-    assert load_project(path).timeline == one.model.timeline
-    other = tmp_path / "other.world"
-    save_project(Project("Other", timeline=make_timeline([Event(5, 0, 4, "a pond")])), other)
-    monkeypatch.setattr(file_dialogs, "open_file", lambda *_: other)
-    one.actions_by_name["open"].trigger()
-    assert [event.prompt for event in one.model.timeline.events] == ["a pond"]
-    blocks(qtbot, one, 1)
-    assert one.script.steps[-1][1] == "a pond"
-    assert not one.model.undo_stack.canUndo()
-
-
-def test_a_broken_project_is_refused_and_the_open_one_stays(window, qtbot, tmp_path):
-    one = window()
-    bad = tmp_path / "bad.world"
-    bad.write_text("{")
-    assert not one.files.open(bad)
-    assert "cannot be opened" in texts(one)[-1]
-    assert one.model.timeline == TWO
-
-
-def test_a_world_file_can_be_dropped(window, qtbot, tmp_path):
-    one = window()
-    path = tmp_path / "dropped.world"
-    save_project(Project("Dropped", timeline=make_timeline([Event(1, 0, 4, "a pond")])), path)
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
-    action, button, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    one.dropEvent(QDropEvent(QPointF(9, 9), action, data, button, none))
-    assert one.model.timeline.events[0].prompt == "a pond"
-
-
-@pytest.mark.parametrize("answer", ["save", "discard", "cancel"])
-def test_unsaved_changes_are_asked_for(window, qtbot, tmp_path, monkeypatch, answer):
-    one = window()
-    one._setup = replace(one._setup, state_file=tmp_path / "state.ini")
-    one.files.path = tmp_path / "mine.world"
-    one.model.put(40.0, "an owl")
-    monkeypatch.setattr(project_files, "ask_save", lambda *_: answer)
-    assert one.close() == (answer != "cancel")
-    assert (tmp_path / "mine.world").exists() == (answer == "save")
-    one._setup = replace(one._setup, state_file=None)
-
-
 def test_everything_has_a_name_for_screen_readers(window, qtbot):
     one = window()
     qtbot.wait(1)  # tab bars are made as the docks are laid out
@@ -444,15 +343,6 @@ def test_a_machine_that_is_too_slow_is_told_once(window, qtbot):
     assert "density" in told[0]
 
 
-def test_samples_open_from_the_menu(window, qtbot):
-    one = window()
-    menu = next(menu for menu in one.findChildren(QMenu) if menu.title() == "Samples")
-    action = next(action for action in menu.actions() if action.text() == "The red ball returns")
-    action.trigger()
-    assert len(one.model.timeline.events) == 6
-    assert "The red ball returns" in one.windowTitle()
-
-
 def test_a_page_in_the_map_points_at_its_time_and_a_click_goes_there(window, qtbot):
     one = window()
     blocks(qtbot, one, 8)
@@ -469,60 +359,6 @@ def test_a_page_in_the_map_points_at_its_time_and_a_click_goes_there(window, qtb
     assert one.world.playback.position == round(16 * start)
     one.panels.pages.plot.leaveEvent(QEvent(QEvent.Type.Leave))
     assert one.model.highlight is None
-
-
-def test_a_recording_holds_every_block_and_survives_a_restart(window, qtbot, tmp_path):
-    one = window()
-    blocks(qtbot, one, 1)
-    path = tmp_path / "live.mp4"
-    one.recording_flow.begin(path)
-    before = one.world.blocks
-    blocks(qtbot, one, before + 2)
-    one.restart()
-    blocks(qtbot, one, 2)
-    one.actions_by_name["record"].trigger()
-    qtbot.waitUntil(lambda: any("Recorded" in text for text in texts(one)), timeout=60000)
-    frames = decode(path, 128, 256)
-    assert len(frames) % 12 == 0
-    assert len(frames) >= 36
-    assert not one.actions_by_name["record"].isChecked()
-    assert list(tmp_path.glob("*.mp4")) == [path]
-
-
-def test_closing_finishes_the_recording(window, qtbot, tmp_path):
-    one = window()
-    blocks(qtbot, one, 1)
-    one.recording_flow.begin(tmp_path / "live.mp4")
-    blocks(qtbot, one, 4)
-    one.close()
-    assert len(decode(tmp_path / "live.mp4", 128, 256)) >= 12
-
-
-def test_a_recording_that_cannot_be_is_told_and_the_world_goes_on(window, qtbot, tmp_path):
-    one = window()
-    blocks(qtbot, one, 1)
-    one.recording_flow.begin(tmp_path / "nowhere" / "live.mp4")
-    qtbot.waitUntil(lambda: any("There is no folder" in text for text in texts(one)), timeout=60000)
-    assert not one.actions_by_name["record"].isChecked()
-    blocks(qtbot, one, one.world.blocks + 1)
-
-
-def test_a_full_disk_ends_the_recording_not_the_world(window, qtbot, tmp_path, monkeypatch):
-    one = window()
-    blocks(qtbot, one, 1)
-    write = recorder.Recording.write
-
-    def fill_up(recording, frames):
-        if recording.frames >= 24:
-            raise UserError("The video could not be written: the disk is full.")
-        write(recording, frames)
-
-    monkeypatch.setattr(recorder.Recording, "write", fill_up)
-    one.recording_flow.begin(tmp_path / "live.mp4")
-    qtbot.waitUntil(lambda: any("disk is full" in text for text in texts(one)), timeout=60000)
-    assert len(decode(tmp_path / "live.mp4", 128, 256)) == 24
-    assert "kept as 'live.mp4'" in next(text for text in texts(one) if "disk is full" in text)
-    blocks(qtbot, one, one.world.blocks + 1)
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,35 @@ def test_a_branch_left_long_ago_is_asleep_and_goes_on_with_equal_frames() -> Non
     session.close()
 
 
+def test_a_deleted_branch_comes_back_as_it_was_until_the_session_is_reset() -> None:
+    model = toy_model()
+    session = Session(toy_engine(5, model), STORY)
+    play(session, 4)
+    session.rewind(2, "Boat")
+    session.say("a yellow boat")
+    play(session, 2)
+    session.switch(ROOT)
+    other = Session(toy_engine(5, model), STORY)
+    play(other, 2)
+    other.say("a yellow boat")
+    straight = play(other, 5)
+    before = session.history
+    session.delete("Boat")
+    play(session, 1)
+    session.restore("Boat")
+    assert [branch.name for branch in session.history.branches] == [ROOT, "Boat"]
+    assert session.history.get("Boat") == before.get("Boat")
+    session.switch("Boat")
+    assert equal(play(session, 3), straight[2:])
+    session.switch(ROOT)
+    session.delete("Boat")
+    session.reset()
+    with pytest.raises(UserError, match="no branch 'Boat'"):
+        session.restore("Boat")
+    session.close()
+    other.close()
+
+
 def test_branches_of_another_sitting_are_made_again_from_their_records() -> None:
     """What a project's file tells is enough for equal frames, settings and all; an edit leaves it as it was."""
     model = toy_model()

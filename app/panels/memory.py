@@ -21,7 +21,6 @@ from worldattention.core.units import format_bytes
 
 ROW_HEIGHT = 22
 TOP_ROW_HEIGHT = 18
-LABEL_HEIGHT = 14
 MAX_BLOCKS = 1200
 TRAFFIC_SECONDS = 5.0
 
@@ -168,8 +167,6 @@ class MemoryPanel(PanelDock):
             line.hide()
             self.plot.addItem(line)
         theme.dress(self.plot, self._colour_curves)
-        self._top = 1.0  # MB
-        self.plot.view.sigResized.connect(lambda _view: self._label_bytes())
         body = QWidget()
         layout = QVBoxLayout(body)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -225,8 +222,7 @@ class MemoryPanel(PanelDock):
         self.plot.setRange(QRectF(blocks[0], 0, max(24.0, float(blocks[-1] - blocks[0])), top), padding=0)
         last = int(blocks[0] + max(24.0, blocks[-1] - blocks[0]))
         self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), self.tr("block"), named=1)
-        self._top = top
-        self._label_bytes()
+        self.plot.set_ticks("left", steps(0, int(0.94 * top), 6), "MB", first="{at:g} {unit}")
         hits = sum(tier.hits for tier in record.tiers)
         misses = sum(tier.misses for tier in record.tiers)
         total = sum(tier.used_bytes for tier in record.tiers)
@@ -237,14 +233,6 @@ class MemoryPanel(PanelDock):
             text += self.tr(" · {} dropped").format(drops)
         text += self.tr(" · {} written to disk this session").format(format_bytes(written))
         self.set_readout(text)
-
-    def _label_bytes(self) -> None:
-        """As many labels as there is room for, one above the other."""
-        labels = steps(0, int(0.94 * self._top), 6)
-        height = self.plot.view.height()
-        while len(labels) > 2 and labels[1] / self._top * height < LABEL_HEIGHT:
-            labels = labels[::2]
-        self.plot.set_ticks("left", labels, "MB", first="{at:g} {unit}")
 
     def _draw_quotas(self, tiers: tuple[TierUsage, ...], top: float) -> float:
         """Dashed lines at what the tiers may hold together, as far as they are near; returns the plot's top."""

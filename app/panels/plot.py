@@ -41,6 +41,7 @@ class Plot(pg.PlotWidget):
         self.getAxis("left").setWidth(44)
         self.getAxis("bottom").setHeight(20)
         self.setMinimumHeight(36)
+        self._left: list[tuple[float, str]] = []  # labels of the left axis, before some are left out
         self._hint = QLabel("", self)
         self._hint.setObjectName("faint")
         self._hint.setWordWrap(True)
@@ -76,6 +77,7 @@ class Plot(pg.PlotWidget):
         super().resizeEvent(event)
         if self._hint is not None:  # pyqtgraph resizes before it is built
             self._hint.setGeometry(self.rect())
+            self._label_left()
 
     def set_ticks(
         self,
@@ -89,18 +91,23 @@ class Plot(pg.PlotWidget):
 
         At the left every second one is left out while they would stand in each other's way.
         """
-        shown = list(positions)
-        while side == "left" and len(shown) > 2 and (len(shown) - 1) * LABEL_PIXELS > self.height() - 24:
-            shown = shown[::2]
         ticks = [
             (at, first.format(unit=unit, at=at) if index == named and unit else f"{at:g}")
-            for index, at in enumerate(shown)
+            for index, at in enumerate(positions)
         ]
+        if side == "left":
+            self._left = ticks
+            self._label_left()
+            return
         self.getAxis(side).setTicks([ticks])
-        if side == "bottom":  # pyqtgraph leaves out a label that does not fit, and some scripts are taller
-            self.getAxis(side).setHeight(
-                max(20, QFontMetrics(theme.font(10)).boundingRect(unit).height() + 8)
-            )
+        # pyqtgraph leaves out a label that does not fit, and some scripts are taller
+        self.getAxis(side).setHeight(max(20, QFontMetrics(theme.font(10)).boundingRect(unit).height() + 8))
+
+    def _label_left(self) -> None:
+        shown = self._left
+        while len(shown) > 2 and (len(shown) - 1) * LABEL_PIXELS > self.height() - 24:
+            shown = shown[::2]
+        self.getAxis("left").setTicks([shown])
 
 
 def steps(first: int, last: int, most: int) -> list[int]:

@@ -11,6 +11,7 @@ from worldattention.app.texts import translate
 from worldattention.app.timeline import marks, rules
 from worldattention.app.timeline.marks import Arc, Marker
 from worldattention.app.timeline.model import TimelineModel
+from worldattention.app.timeline.shifting import Shifting
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import Event, Timeline
 
@@ -107,6 +108,7 @@ class MoveGesture(_EventGesture):
 
     def __init__(self, model: TimelineModel, event: Event, press: Hand, alone: bool) -> None:
         super().__init__(model, event, press)
+        self._shifting: Shifting | None = None  # of the timeline and events that were dragged last
         self._alone = alone  # a click without a drag leaves this event as the only one selected
 
     def finish(self) -> None:
@@ -118,7 +120,7 @@ class MoveGesture(_EventGesture):
         by = self.draft.timeline.get(self._event.id).start - self._event.start if self.draft.timeline else 0.0
         self._edit(
             translate("TimelineModel", text),
-            lambda now: rules.shift(now, ids, by, self._model.locked, anchor=self._event.id)[0],
+            lambda now: Shifting.of(now, ids).to(by, self._model.locked, anchor=self._event.id)[0],
         )
 
     def _ids(self) -> tuple[int, ...]:
@@ -127,9 +129,12 @@ class MoveGesture(_EventGesture):
 
     def _drag(self, hand: Hand) -> None:
         ids, now = self._ids(), self._model.timeline
-        by = hand.seconds - self._press.seconds + self._event.start - now.get(self._event.id).start
         snapping = self._snap(hand, ids)
-        preview, guide = rules.shift(now, ids, by, self._model.locked, snapping, self._event.id)
+        if self._base is not now or self._shifting is None or len(self._shifting.moved) != len(ids):
+            self._shifting = Shifting.of(now, ids)
+        held = next(event for event in self._shifting.moved if event.id == self._event.id)
+        by = hand.seconds - self._press.seconds + self._event.start - held.start
+        preview, guide = self._shifting.to(by, self._model.locked, snapping, self._event.id)
         self._base = now
         self.draft = Draft(timeline=preview, dragged=frozenset(ids), guide=guide)
 

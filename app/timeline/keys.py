@@ -25,15 +25,15 @@ class Editing(Protocol):
 def press_key(view: Editing, model: TimelineModel, event: QKeyEvent) -> bool:
     """Does what the key means here; False when it means nothing.
 
-    Esc cancels a gesture, then the selection. Page Up and Page Down select (with Shift, more); Enter or F2 edits
-    the prompt; Alt with the arrows moves by a block, with Shift the end, with Ctrl the beginning.
+    Esc cancels a gesture, then the aim, then the selection. Page Up and Page Down select (with Shift, more);
+    Enter or F2 edits the prompt; Alt with the arrows moves by a block, with Shift the end, with Ctrl the beginning.
     """
     key, held = event.key(), event.modifiers()
     shift = bool(held & Qt.KeyboardModifier.ShiftModifier)
     control = bool(held & Qt.KeyboardModifier.ControlModifier)
     selected = model.selected
     if key == Qt.Key.Key_Escape:
-        return view.cancel_gesture() or _unselect(model)
+        return view.cancel_gesture() or model.aim_at(None) or _unselect(model)
     if key == Qt.Key.Key_A and control:
         model.select_all(one.id for one in model.timeline.events)
     elif (step := _PAGES.get(Qt.Key(key))) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
@@ -13,11 +13,10 @@ from worldattention.app.texts import QT_TRANSLATE_NOOP, tip, translate
 from worldattention.app.timeline.arcs import arc_words, span_words
 from worldattention.app.timeline.marks import Arc, Marker, ModeChange, mode_words
 from worldattention.app.timeline.model import TimelineModel
-from worldattention.app.timeline.rows import RowTable
+from worldattention.app.timeline.rows import Index, RowModel, RowTable
 from worldattention.app.timeline.timecode import parse_time, timecode
 from worldattention.core.errors import UserError
 
-Index = QModelIndex | QPersistentModelIndex
 COLUMNS = (
     QT_TRANSLATE_NOOP("MarksTable", "Time"),
     QT_TRANSLATE_NOOP("MarksTable", "Kind"),
@@ -27,31 +26,22 @@ TIME, KIND, WHAT = range(3)
 Mark = Marker | Arc | ModeChange
 
 
-class MarksTable(QAbstractTableModel):
+class MarksTable(RowModel):
     """Markers can be edited; recalls and mode changes are what happened."""
 
     def __init__(self, model: TimelineModel, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("MarksTable", COLUMNS, parent)
         self._model = model
         self._marks: tuple[Mark, ...] = ()
         self._refresh()
         model.changed.connect(self._refresh)
         model.world_changed.connect(self._refresh)
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's names and defaults)
-        return 0 if parent.isValid() else len(self._marks)
+    def count(self) -> int:
+        return len(self._marks)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        if orientation == Qt.Orientation.Horizontal:
-            return translate("MarksTable", COLUMNS[section])
-        return str(section + 1)
+    def may_edit(self, row: int, column: int) -> bool:
+        return isinstance(self.mark_at(row), Marker) and column != KIND
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         mark = self.mark_at(index.row()) if index.isValid() else None
@@ -64,13 +54,6 @@ class MarksTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.FontRole and index.column() == TIME:
             return theme.font(12, fixed=True)
         return None
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        if not index.isValid():
-            return Qt.ItemFlag.NoItemFlags
-        base = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        own = isinstance(self.mark_at(index.row()), Marker) and index.column() != KIND
-        return base | Qt.ItemFlag.ItemIsEditable if own else base
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         mark = self.mark_at(index.row()) if index.isValid() else None

@@ -10,13 +10,14 @@ from PySide6.QtGui import QColor, QImage, QUndoStack
 from worldattention.app import theme
 from worldattention.app.commands import MarkerEdit, TimelineEdit
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
-from worldattention.app.timeline import marks, rules
+from worldattention.app.timeline import marks, rules, shifting
 from worldattention.app.timeline.marks import Arc, Marker, ModeChange
+from worldattention.app.timeline.shifting import Shifting
 from worldattention.app.timeline.timecode import parse_time
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
-from worldattention.core.timeline import Event, Timeline, check_prompt
+from worldattention.core.timeline import Event, Timeline
 
 MAX_PICTURES = 2000
 MAX_ARCS = 400
@@ -67,6 +68,7 @@ class TimelineModel(QObject):
         self._newest: BlockTelemetry | None = None
         self._locked = 0.0
         self._playhead = 0.0
+        self._aim: float | None = None
 
     @property
     def timeline(self) -> Timeline:
@@ -87,6 +89,16 @@ class TimelineModel(QObject):
     def playhead(self) -> float:
         """Time of the frame that is shown, in seconds."""
         return self._playhead
+
+    @property
+    def aim(self) -> float | None:
+        """A time to come that was pointed at, until the world gets there."""
+        return self._aim
+
+    @property
+    def cursor(self) -> float:
+        """Where an edit happens that names no time: at the aim, else at the playhead."""
+        return self._playhead if self._aim is None else self._aim
 
     @property
     def selection(self) -> tuple[int, ...]:
@@ -132,7 +144,7 @@ class TimelineModel(QObject):
         if not events:
             return
         if (event := self.selected) is None:
-            at = self._timeline.event_at(self._playhead)
+            at = self._timeline.event_at(self.cursor)
             self.select((at or events[0]).id)
             return
         index = events.index(event) + step
@@ -155,7 +167,7 @@ class TimelineModel(QObject):
         self.mode_changes.clear()
         self._newest = None
         self.highlight = None
-        self._locked = self._playhead = 0.0
+        self._locked, self._playhead, self._aim = 0.0, 0.0, None
         self.playhead_moved.emit()
         self.world_changed.emit()
 
@@ -165,7 +177,7 @@ class TimelineModel(QObject):
         self.pictures = {made: picture for made, picture in self.pictures.items() if made < block}
         self.arcs = [arc for arc in self.arcs if arc.at < at]
         self.mode_changes = [change for change in self.mode_changes if change.at < at]
-        self._newest, self.highlight, self._locked = None, None, at
+        self._newest, self.highlight, self._locked, self._aim = None, None, at, None
         self._timeline = timeline
         self.changed.emit()
         self.world_changed.emit()
@@ -182,9 +194,18 @@ class TimelineModel(QObject):
             return
         before = self._timeline.event_at(self._playhead)
         self._playhead = seconds
+        if self._aim is not None and self._aim <= seconds:
+            self._aim = None
         self.playhead_moved.emit()
         if self._timeline.event_at(seconds) != before:
             self.world_changed.emit()
+
+    def aim_at(self, seconds: float | None) -> bool:
+        """Points at a time to come, or at none. False when that was so before."""
+        before, self._aim = self._aim, seconds
+        if before != seconds:
+            self.playhead_moved.emit()
+        return before != seconds
 
     def add_picture(self, block: int, picture: QImage) -> None:
         """A small picture of a block; of a very long past every second one goes."""
@@ -249,26 +270,27 @@ class TimelineModel(QObject):
     def add(self, seconds: float, prompt: str) -> bool:
         """A new event at a free place."""
         return self.edit(
-            self.tr("Add event"), lambda old: rules.add(old, seconds, _checked(prompt), self._locked)
+            self.tr("Add event"), lambda old: rules.add(old, seconds, rules.checked(prompt), self._locked)
         )
 
     def put(self, seconds: float, prompt: str) -> bool:
         """The prompt from `seconds` on (or from the end of the past), cutting what is there."""
         start = max(rules.to_frame(seconds), self._locked)
-        return self.edit(self.tr("Add event"), lambda old: old.set_prompt_from(start, _checked(prompt)))
+        return self.edit(self.tr("Add event"), lambda old: old.set_prompt_from(start, rules.checked(prompt)))
 
     def reword(self, event_id: int, prompt: str) -> bool:
         """Another prompt for the event."""
         return self.edit(
-            self.tr("Change prompt"), lambda old: rules.reword(old, event_id, _checked(prompt), self._locked)
+            self.tr("Change prompt"),
+            lambda old: rules.reword(old, event_id, rules.checked(prompt), self._locked),
         )
 
     def toggle_marker(self) -> None:
-        """Marks the playhead's time, or takes the mark there away."""
-        if (near := self.marker_near(self._playhead)) is not None:
+        """Marks the time of the cursor, or takes the mark there away."""
+        if (near := self.marker_near(self.cursor)) is not None:
             self.remove_marker(near)
         else:
-            self.edit_markers(self.tr("Add marker"), (*self._markers, Marker(rules.to_frame(self._playhead))))
+            self.edit_markers(self.tr("Add marker"), (*self._markers, Marker(rules.to_frame(self.cursor))))
 
     def marker_near(self, seconds: float, reach: float = MARKER_REACH) -> Marker | None:
         """The marker within reach of a time."""
@@ -304,17 +326,17 @@ class TimelineModel(QObject):
     def duplicate_selected(self) -> None:
         """Copies the selected events behind themselves."""
         if ids := self._selection:
-            self.edit(self._counted("Duplicate", ids), lambda old: rules.duplicate(old, ids, self._locked))
+            self.edit(self._counted("Duplicate", ids), lambda old: shifting.duplicate(old, ids, self._locked))
 
     def split(self) -> None:
-        """Cuts the event at the playhead."""
-        self.edit(self.tr("Split event"), lambda old: rules.split(old, self._playhead, self._locked))
+        """Cuts the event at the cursor."""
+        self.edit(self.tr("Split event"), lambda old: rules.split(old, self.cursor, self._locked))
 
     def nudge_selected(self, blocks: int) -> None:
         """Moves the selected events by whole blocks."""
         if ids := self._selection:
             by = blocks * self.block_seconds
-            self.edit(self._counted("Move", ids), lambda old: rules.shift(old, ids, by, self._locked)[0])
+            self.edit(self._counted("Move", ids), lambda old: Shifting.of(old, ids).to(by, self._locked)[0])
 
     def retime(self, event_id: int, edge: str, text: str) -> bool:
         """A typed time for one edge ("start" or "end") of an event."""
@@ -348,7 +370,7 @@ class TimelineModel(QObject):
         """Block edges, the playhead, the end of the past, markers, and the edges of all other events."""
         edges = [edge for e in self._timeline.events if e.id not in without for edge in (e.start, e.end)]
         marked = [marker.at for marker in self._markers]
-        targets = tuple(sorted({0.0, *edges, *marked, self._playhead, self._locked}))
+        targets = tuple(sorted({0.0, *edges, *marked, self._playhead, self.cursor, self._locked}))
         return rules.Snapping(targets, tolerance, self.geometry.block_seconds(1), self.block_seconds)
 
     def latent_seconds(self, latent: int) -> float:
@@ -372,11 +394,3 @@ class TimelineModel(QObject):
             ids = {event.id for event in self._timeline.events}
             self.select_all([event_id for event_id in self._selection if event_id in ids])
         self.changed.emit()
-
-
-def _checked(prompt: str) -> str:
-    prompt = prompt.strip()
-    check_prompt(prompt)
-    if not prompt:
-        raise UserError(translate("TimelineRules", "The prompt is empty: write what shall be seen."))
-    return prompt

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF, QRegion
 
 from worldattention.app import theme
 from worldattention.app.texts import translate
@@ -255,31 +256,49 @@ def _hint(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     )
 
 
-def playhead_strip(model: TimelineModel, layout: Layout) -> QRect:
+def playhead_strip(model: TimelineModel, layout: Layout) -> QRegion:
     """All that `playhead` paints on."""
-    x = layout.x(model.playhead)
-    if not -40 <= x <= layout.width + 40:
-        return QRect()
-    strip = QRectF(x - 5, 0, 10, layout.height).united(_playhead_label(model, layout)[1])
-    for covered in _second_labels(layout, strip.left(), strip.right()):
-        strip = strip.united(covered)
-    return strip.toAlignedRect().adjusted(-1, 0, 1, 0)
+    region = QRegion()
+    for seconds, label, *_ in _needles(model):
+        x = layout.x(seconds)
+        if -40 <= x <= layout.width + 40:
+            strip = QRectF(x - 5, 0, 10, layout.height).united(_label_box(layout, x, label))
+            for covered in _second_labels(layout, strip.left(), strip.right()):
+                strip = strip.united(covered)
+            region += strip.toAlignedRect().adjusted(-1, 0, 1, 0)
+    return region
 
 
 def playhead(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
-    """Draws the playhead, which moves sixteen times a second, over what stays."""
+    """Draws the playhead, which moves sixteen times a second, over what stays, and the aim before it."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    x = layout.x(model.playhead)
-    if not -40 <= x <= layout.width + 40:
-        return
-    accent = QColor(theme.TEXT)
-    painter.setPen(QPen(accent, 1.2))
+    for seconds, label, colour, style in _needles(model):
+        x = layout.x(seconds)
+        if -40 <= x <= layout.width + 40:
+            _needle(painter, layout, x, label, QColor(colour), style)
+
+
+def _needles(model: TimelineModel) -> list[tuple[float, str, str, Qt.PenStyle]]:
+    """Time, label, colour and line of the aim and the playhead."""
+    aim, now = model.aim, model.playhead
+    needles = [(now, clock(now, tenths=True), theme.TEXT, Qt.PenStyle.SolidLine)]
+    if aim is not None:
+        words = translate("TimelineView", "{0} · +{1} s").format(clock(aim, tenths=True), math.ceil(aim - now))
+        needles.insert(0, (aim, words, theme.ACCENT, Qt.PenStyle.DashLine))
+    return needles
+
+
+def _needle(
+    painter: QPainter, layout: Layout, x: float, label: str, colour: QColor, style: Qt.PenStyle
+) -> None:
+    """A line through all rows, with a label on the ruler."""
+    painter.setPen(QPen(colour, 1.2, style))
     painter.drawLine(QPointF(x, SECONDS_HEIGHT), QPointF(x, layout.height))
-    label, box = _playhead_label(model, layout)
+    box = _label_box(layout, x, label)
     painter.setPen(Qt.PenStyle.NoPen)
     for covered in _second_labels(layout, box.left(), box.right()):
         painter.fillRect(covered, QColor(theme.PANEL))
-    painter.setBrush(accent)
+    painter.setBrush(colour)
     painter.drawRoundedRect(box, 4, 4)
     painter.drawPolygon(QPolygonF([QPointF(x - 4, 16.5), QPointF(x + 4, 16.5), QPointF(x, 21)]))
     painter.setFont(theme.font(11, QFont.Weight.DemiBold))
@@ -287,8 +306,6 @@ def playhead(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, label)
 
 
-def _playhead_label(model: TimelineModel, layout: Layout) -> tuple[str, QRectF]:
-    label = clock(model.playhead, tenths=True)
+def _label_box(layout: Layout, x: float, label: str) -> QRectF:
     width = QFontMetricsF(theme.font(11, QFont.Weight.DemiBold)).horizontalAdvance(label) + 12
-    left = min(max(layout.x(model.playhead) - width / 2, 1.0), layout.width - width - 1)
-    return label, QRectF(left, 1, width, 16)
+    return QRectF(min(max(x - width / 2, 1.0), layout.width - width - 1), 1, width, 16)

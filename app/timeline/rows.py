@@ -1,10 +1,53 @@
-"""The look and the keys that both tables of the timeline share."""
+"""What both tables of the timeline share: how rows are counted and headed, their look and their keys."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from worldattention.app.texts import translate
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class RowModel(QAbstractTableModel):
+    """Rows of one thing each. `columns` are their titles, translated in `context`."""
+
+    def __init__(self, context: str, columns: tuple[str, ...], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._context, self._columns = context, columns
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return 0
+
+    def may_edit(self, _row: int, _column: int) -> bool:
+        """Whether a cell can be changed."""
+        return False
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's names and defaults)
+        return 0 if parent.isValid() else self.count()
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self._columns)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        if orientation == Qt.Orientation.Horizontal:
+            return translate(self._context, self._columns[section])
+        return str(section + 1)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        base = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        return base | Qt.ItemFlag.ItemIsEditable if self.may_edit(index.row(), index.column()) else base
 
 
 class RowTable(QTableView):

@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from worldattention.app.texts import translate
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import FPS
-from worldattention.core.timeline import MIN_EVENT_SECONDS, Event, Timeline, make_timeline
+from worldattention.core.timeline import (
+    MAX_SECONDS,
+    MIN_EVENT_SECONDS,
+    Event,
+    Timeline,
+    check_prompt,
+    make_timeline,
+)
 
 NEW_EVENT_SECONDS = 10.0
 ROUNDING = 1e-9
@@ -62,6 +69,15 @@ class Snapping:
 NO_SNAPPING = Snapping()
 
 
+def checked(prompt: str) -> str:
+    """The prompt without blanks around it. Raises UserError when it is empty or cannot be used."""
+    prompt = prompt.strip()
+    check_prompt(prompt)
+    if not prompt:
+        raise UserError(translate("TimelineRules", "The prompt is empty: write what shall be seen."))
+    return prompt
+
+
 def to_frame(seconds: float) -> float:
     """`seconds` on the grid of pixel frames."""
     return round(seconds * FPS) / FPS
@@ -78,100 +94,6 @@ def gaps(timeline: Timeline, locked: float, without: int | None = None) -> list[
             free.append((start, event.start))
         start = max(start, event.end)
     return [*free, (start, math.inf)]
-
-
-def move(
-    timeline: Timeline, event_id: int, start: float, locked: float, snapping: Snapping = NO_SNAPPING
-) -> tuple[Timeline, float | None]:
-    """The event moved to where there is room nearest to `start`, and the time it snapped to.
-
-    Raises UserError when it has begun already.
-    """
-    by = start - timeline.get(event_id).start
-    return shift(timeline, (event_id,), by, locked, snapping)
-
-
-def shift(
-    timeline: Timeline,
-    ids: Collection[int],
-    by: float,
-    locked: float,
-    snapping: Snapping = NO_SNAPPING,
-    anchor: int | None = None,
-) -> tuple[Timeline, float | None]:
-    """All these events moved by the same time, as near to `by` as there is room, and the time that snapped.
-
-    `anchor` is the event under the hand: it lands on the grid of frames, its edges and those of the whole
-    group snap. Raises UserError when one of them has begun already, KeyError when there is none.
-    """
-    moved = [event for event in timeline.events if event.id in ids]
-    if not moved:
-        raise KeyError("no event to move")
-    if moved[0].start < locked:
-        raise PastError(moved[0].start)
-    held = next((event for event in moved if event.id == anchor), moved[0])
-    by = to_frame(held.start + by) - held.start
-    edges = (held.start, held.end, moved[0].start, moved[-1].end)
-    snapped = [
-        (abs(target - edge - by), target, target - edge)
-        for edge in edges
-        if (target := snapping.nearest(edge + by)) is not None
-    ]
-    guide: float | None = None
-    if snapped:
-        _, guide, by = min(snapped)
-    others = [event for event in timeline.events if event.id not in ids]
-    placed = _room(moved, others, by, locked)
-    return _shifted(moved, others, placed), guide if placed == by else None
-
-
-def _room(moved: list[Event], others: list[Event], by: float, locked: float) -> float:
-    """The shift nearest to `by` with which nothing overlaps and nothing enters the past."""
-    lowest = locked - moved[0].start
-    starts = [event.start for event in others]
-    right = _pushed(moved, others, starts, max(by, lowest), forward=True)
-    left = _pushed(moved, others, starts, max(by, lowest), forward=False)
-    if left < lowest:
-        return right
-    return left if abs(left - by) <= abs(right - by) else right
-
-
-def _pushed(moved: list[Event], others: list[Event], starts: list[float], by: float, forward: bool) -> float:
-    """The first shift from `by` on, in one direction, with which nothing overlaps."""
-    again = True
-    while again:
-        again = False
-        for event in reversed(moved) if forward else moved:
-            low, high = event.start + by, event.end + by
-            last = bisect_left(starts, high - ROUNDING) - 1
-            if last < 0 or others[last].end <= low + ROUNDING:
-                continue
-            again = True
-            if forward:
-                by = others[last].end - event.start
-            else:
-                first = last
-                while first > 0 and others[first - 1].end > low + ROUNDING:
-                    first -= 1
-                by = others[first].start - event.end
-    return by
-
-
-def _shifted(moved: list[Event], others: list[Event], by: float) -> Timeline:
-    """Neighbours that touch share the very same number, whatever the sum was rounded to."""
-    ids = {event.id for event in moved}
-    placed = [replace(event, start=event.start + by, end=event.end + by) for event in moved]
-    events = sorted([*others, *placed], key=lambda event: event.start)
-    for index in range(1, len(events)):
-        before, after = events[index - 1], events[index]
-        if before.end != after.start and abs(before.end - after.start) <= ROUNDING:
-            if after.id in ids:
-                events[index] = replace(after, start=before.end)
-            else:
-                events[index - 1] = replace(before, end=after.start)
-    if events[0].id in ids and -ROUNDING <= events[0].start < 0:
-        events[0] = replace(events[0], start=0.0)
-    return make_timeline(events)
 
 
 def resize(
@@ -191,15 +113,18 @@ def resize(
         raise PastError(event.start)
     guide = snapping.nearest(seconds)
     wanted = to_frame(seconds) if guide is None else guide
+    events = timeline.events
+    index = bisect_left(events, event.start, key=lambda other: other.start)  # a drag looks at neighbours only
     if edge == "start":
-        before = max((other.end for other in timeline.events if other.end <= event.start), default=0.0)
-        placed = min(max(wanted, before, locked), event.end - MIN_EVENT_SECONDS)
-        changed = timeline.change(event_id, start=placed)
+        before = events[index - 1].end if index else 0.0
+        placed = max(min(max(wanted, locked), event.end - MIN_EVENT_SECONDS), before)
+        changed = replace(event, start=placed)
     else:
-        after = min((other.start for other in timeline.events if other.start >= event.end), default=math.inf)
-        placed = max(min(wanted, after), event.start + MIN_EVENT_SECONDS, locked)
-        changed = timeline.change(event_id, end=placed)
-    return changed, guide if placed == guide else None
+        after = events[index + 1].start if index + 1 < len(events) else MAX_SECONDS
+        placed = min(max(wanted, event.start + MIN_EVENT_SECONDS, locked), after)
+        changed = replace(event, end=placed)
+    resized = Timeline((*events[:index], changed, *events[index + 1 :]))
+    return resized, guide if placed == guide else None
 
 
 def retime(timeline: Timeline, event_id: int, edge: str, seconds: float, locked: float) -> Timeline:
@@ -242,8 +167,7 @@ def reword(timeline: Timeline, event_id: int, prompt: str, locked: float) -> Tim
     event = timeline.get(event_id)
     if event.prompt == prompt:
         return timeline
-    if not prompt.strip():
-        raise UserError(translate("TimelineRules", "The prompt is empty: write what shall be seen."))
+    checked(prompt)
     if event.end <= locked:
         raise PastError(event.start)
     if event.start < locked:
@@ -264,19 +188,6 @@ def split(timeline: Timeline, seconds: float, locked: float) -> Timeline:
             )
         )
     return timeline.change(event.id, end=at).add(at, event.end, event.prompt)
-
-
-def duplicate(timeline: Timeline, ids: Collection[int], locked: float) -> Timeline:
-    """Copies of these events, at the same distances, where there is first room for all behind them."""
-    chosen = [event for event in timeline.events if event.id in ids]
-    if not chosen:
-        raise KeyError("no event to copy")
-    next_id = 1 + max(event.id for event in timeline.events)
-    copies = [replace(event, id=next_id + number) for number, event in enumerate(chosen)]
-    starts = [event.start for event in timeline.events]
-    by = max(chosen[-1].end, locked) - chosen[0].start
-    by = _pushed(copies, list(timeline.events), starts, by, forward=True)
-    return _shifted(copies, list(timeline.events), by)
 
 
 def with_past_kept(current: Timeline, target: Timeline, locked: float) -> Timeline:

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QItemSelection,
-    QItemSelectionModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-)
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
@@ -20,11 +12,10 @@ from worldattention.app import theme
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.keys import move_key
 from worldattention.app.timeline.model import TimelineModel
-from worldattention.app.timeline.rows import RowTable
+from worldattention.app.timeline.rows import Index, RowModel, RowTable
 from worldattention.app.timeline.words import state_words
 from worldattention.core.timeline import Event
 
-Index = QModelIndex | QPersistentModelIndex
 COLUMNS = (
     QT_TRANSLATE_NOOP("EventTable", "Start (s)"),
     QT_TRANSLATE_NOOP("EventTable", "End (s)"),
@@ -34,11 +25,11 @@ COLUMNS = (
 START, END, STATE, PROMPT = range(4)
 
 
-class EventTable(QAbstractTableModel):
+class EventTable(RowModel):
     """Events as rows; edits go through the model and its undo stack."""
 
     def __init__(self, model: TimelineModel, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("EventTable", COLUMNS, parent)
         self._model = model
         self._events: tuple[Event, ...] = ()
         self._states: list[str] = []
@@ -47,20 +38,11 @@ class EventTable(QAbstractTableModel):
         model.changed.connect(self._refresh)
         model.world_changed.connect(self._refresh_states)
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's names and defaults)
-        return 0 if parent.isValid() else len(self._events)
+    def count(self) -> int:
+        return len(self._events)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        if orientation == Qt.Orientation.Horizontal:
-            return translate("EventTable", COLUMNS[section])
-        return str(section + 1)
+    def may_edit(self, row: int, column: int) -> bool:
+        return column != STATE
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._events):
@@ -75,12 +57,6 @@ class EventTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.FontRole and index.column() in (START, END):
             return theme.font(12, fixed=True)
         return None
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        if not index.isValid():
-            return Qt.ItemFlag.NoItemFlags
-        base = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        return base if index.column() == STATE else base | Qt.ItemFlag.ItemIsEditable
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.EditRole or not index.isValid():

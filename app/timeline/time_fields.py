@@ -98,7 +98,7 @@ class TimeFields(QWidget):
         self._show_event()
 
     def _show_playhead(self) -> None:
-        self.playhead.show_time(self._model.playhead)
+        self.playhead.show_time(self._model.cursor)
 
     def _show_event(self) -> None:
         event = self._model.selected

@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPixmap,
+    QRegion,
     QResizeEvent,
     QWheelEvent,
 )
@@ -65,7 +66,7 @@ class TimelineView(QWidget):
         self._changes = 0  # of the model, since the start
         self._painted: QPixmap | None = None
         self._painted_key: object = None
-        self._strip = QRect()  # what the playhead was painted on
+        self._strip = QRegion()  # what the playhead was painted on
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -104,7 +105,7 @@ class TimelineView(QWidget):
     @property
     def end(self) -> float:
         """Seconds that can be scrolled to."""
-        content = max(self._model.timeline.seconds, self._model.locked, self._model.playhead)
+        content = max(self._model.timeline.seconds, self._model.locked, self._model.cursor)
         return max(min(content, MAX_SECONDS) * 1.05 + 5.0, self.span)
 
     def set_range(self, offset: float, scale: float | None = None) -> None:
@@ -121,8 +122,8 @@ class TimelineView(QWidget):
         self.set_range(0.0, (self.width() - 2 * MARGIN) / (seconds * 1.04))
 
     def zoom(self, factor: float, around: float | None = None) -> None:
-        """Zooms around a time (the playhead by default)."""
-        centre = self._model.playhead if around is None else around
+        """Zooms around a time (the cursor by default)."""
+        centre = self._model.cursor if around is None else around
         fixed = self.layout_now.x(centre)
         scale = min(max(self._scale * factor, MIN_SCALE), MAX_SCALE)
         self.set_range(centre - (fixed - MARGIN) / scale, scale)

@@ -312,8 +312,20 @@
         <translation>그곳에서 분기</translation>
     </message>
     <message>
+        <source>“{}” was deleted and can still be brought back: choose another name.</source>
+        <translation>‘{}’은(는) 삭제되었지만 되돌릴 수 있습니다. 다른 이름을 고르세요.</translation>
+    </message>
+    <message>
         <source>Rename branch</source>
         <translation>분기 이름 변경</translation>
+    </message>
+    <message>
+        <source>Delete branch</source>
+        <translation>브랜치 삭제</translation>
+    </message>
+    <message>
+        <source>“{}” is deleted; undo brings it back.</source>
+        <translation>‘{}’을(를) 삭제했습니다. 실행 취소로 되돌립니다.</translation>
     </message>
     <message>
         <source>“{name}” goes on at {time}.</source>
@@ -1095,6 +1107,10 @@
 A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>보고 싶은 장면을 입력하세요. 예:
 노란 셔츠를 입은 여자가 아침에 도시에서 연을 날린다.</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>취소</translation>
     </message>
     <message>
         <source>Waking the world</source>
@@ -2336,8 +2352,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>폴더 고르기</translation>
     </message>
     <message>
-        <source>Shows at the next start.</source>
-        <translation>다음에 시작할 때 적용됩니다.</translation>
+        <source>Shows when the window opens anew.</source>
+        <translation>창을 다시 열면 바뀝니다.</translation>
     </message>
     <message>
         <source>Choose auto, cpu, cuda or cuda: and a number.</source>
@@ -2361,6 +2377,14 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>Restart the world</source>
         <translation>월드 다시 시작</translation>
+    </message>
+    <message>
+        <source>The window changes its language when it opens anew; the world begins again then.</source>
+        <translation>창을 다시 열면 언어가 바뀝니다. 그때 월드는 처음부터 시작합니다.</translation>
+    </message>
+    <message>
+        <source>Open anew now</source>
+        <translation>지금 다시 열기</translation>
     </message>
 </context>
 <context>
@@ -2862,6 +2886,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <source>; {0} events are selected</source>
         <translation>, 이벤트 {0}개 선택됨</translation>
     </message>
+    <message>
+        <source>{0} · in {1} s</source>
+        <translation>{0} · {1}초 뒤</translation>
+    </message>
 </context>
 <context>
     <name>Viewport</name>
@@ -2946,6 +2974,21 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>Something went wrong in the window ({}); the world goes on.</source>
         <translation>창에서 문제가 생겼습니다({}). 월드는 계속됩니다.</translation>
+    </message>
+</context>
+<context>
+    <name>_Dialog</name>
+    <message>
+        <source>Open</source>
+        <translation>열기</translation>
+    </message>
+    <message>
+        <source>Reading {}</source>
+        <translation>{} 읽는 중</translation>
+    </message>
+    <message>
+        <source>Reading progress</source>
+        <translation>읽기 진행률</translation>
     </message>
 </context>
 <context>

@@ -1,0 +1,131 @@
+"""Opening what is long: off the window's thread, with progress and Cancel."""
+
+import threading
+import time
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl
+from PySide6.QtWidgets import QDialog, QProgressBar, QPushButton
+
+from tests.fakes_window import FakeSession, picture
+from worldattention.app import replay
+from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.history import BlockRecord
+
+WAIT = 20000
+
+
+class PastSession(FakeSession):
+    """Of a saved world of forty blocks, slow to decode."""
+
+    def __init__(self, engine, timeline):
+        super().__init__(engine, timeline)
+        if engine.script.saved:
+            engine.script.saved = False
+            engine.block = 40
+
+    def past(self):
+        for block in range(40):
+            time.sleep(0.02)
+            yield picture(block, "a red house by the sea"), None, BlockRecord("")
+
+
+def dialog_of(window):
+    return next(
+        (d for d in window.findChildren(QDialog) if d.isVisible() and d.findChild(QProgressBar)), None
+    )
+
+
+def slow(stopped, seconds=10.0):
+    """Reads for a while, and says how far it is."""
+
+    def read(tell):
+        begin = time.monotonic()
+        try:
+            while (share := (time.monotonic() - begin) / seconds) < 1:
+                tell(0.1 + 0.9 * share)
+                time.sleep(0.01)
+        except Cancelled:
+            stopped.set()
+            raise
+        return "all of it"
+
+    return read
+
+
+def test_the_window_lives_while_a_file_is_read_and_cancel_stops_it(make_window, qtbot):
+    one, stopped, got = make_window(), threading.Event(), []
+    qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=WAIT)
+    beats = []
+    beat = QTimer()
+    beat.timeout.connect(lambda: beats.append(time.perf_counter()))
+    beat.start(10)
+    one.opening.read("long one.mp4", slow(stopped), got.append)
+    before = one.world.blocks
+    qtbot.waitUntil(lambda: dialog_of(one) is not None, timeout=WAIT)
+    assert dialog_of(one).findChild(QProgressBar).value() > 0
+    qtbot.waitUntil(lambda: one.world.blocks > before, timeout=WAIT)
+    qtbot.waitUntil(lambda: len(beats) > 10, timeout=WAIT)
+    cancel = dialog_of(one).findChild(QPushButton)
+    qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    assert dialog_of(one) is None
+    assert stopped.wait(20)
+    qtbot.wait(50)
+    assert not got
+    assert not one.opening.busy
+
+
+def test_what_is_read_quickly_shows_no_dialog_and_a_newer_file_takes_the_place_of_the_older(
+    make_window, qtbot
+):
+    one, stopped, got = make_window(), threading.Event(), []
+    one.opening.read("old", slow(stopped), got.append)
+    one.opening.read("new", lambda _tell: "new", got.append)
+    qtbot.waitUntil(lambda: got == ["new"], timeout=WAIT)
+    assert stopped.wait(20)
+    assert dialog_of(one) is None
+
+    def refuse(_tell):
+        raise UserError("It is no world: choose another.")
+
+    one.opening.read("bad", refuse, got.append)
+    qtbot.waitUntil(lambda: not one.opening.busy, timeout=WAIT)
+    assert one.notifications.history[-1].text == "It is no world: choose another."
+    assert got == ["new"]
+
+
+def test_a_recording_is_read_with_progress(make_window, qtbot, monkeypatch, tmp_path):
+    one, stopped = make_window(), threading.Event()
+    monkeypatch.setattr(replay, "open_recorded", lambda _path, tell: slow(stopped)(tell))
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "long.mp4"))])
+    one.library.open(one.library.takes(data))
+    qtbot.waitUntil(lambda: dialog_of(one) is not None, timeout=WAIT)
+    one.close()  # and nothing is left behind
+    assert stopped.wait(20)
+    assert one.world_ended
+
+
+@pytest.mark.parametrize("cancel", [False, True])
+def test_the_past_of_a_saved_world_is_decoded_with_progress(make_window, qtbot, cancel):
+    one = make_window(start=False, setup={"open_session": PastSession})
+    one.script.saved = True
+    shares = []
+    show = one.viewport.show_overlay
+    one.viewport.show_overlay = lambda overlay: (shares.append(overlay and overlay.fraction), show(overlay))
+    one.start()
+    qtbot.waitUntil(
+        lambda: one.viewport.overlay is not None and one.viewport.overlay.action == "Cancel", timeout=WAIT
+    )
+    if cancel:
+        qtbot.mouseClick(one.viewport._button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: one.world.state == "ready", timeout=WAIT)
+        assert one.world.reel.made < 40 * 12
+        assert not one.model.timeline.events
+    else:
+        qtbot.waitUntil(lambda: one.world.state == "ready", timeout=WAIT)
+        read = [share for share in shares if share is not None]
+        assert len({share for share in read if 0 < share < 1}) > 5
+        assert None not in shares[1:-1]  # it does not flicker
+        qtbot.waitUntil(lambda: one.world.blocks > 40, timeout=WAIT)
+        assert one.viewport.overlay is None
