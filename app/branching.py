@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QMenu
 from worldattention.app.branches_dock import BranchesDock
 from worldattention.app.messages import Branched
 from worldattention.app.notifications import WARNING
+from worldattention.app.recalls import memories_of
 from worldattention.app.thumbnails import Thumbnails
 from worldattention.app.timeline.layout import clock
 from worldattention.app.timeline.marks import Arc, ModeChange
@@ -243,6 +244,9 @@ class Branching(QObject):
         window.panels.clear()
         if kept:
             window.presenter.show_blocks(kept[-PANEL_BLOCKS:])
+        recalls = (record for record in reversed(kept) if record.recall is not None)
+        if (newest := next(recalls, None)) is not None:
+            window.prompt_box.show_memories(memories_of(newest, model))
         world.playback.rewind(max(0, world.reel.made - 1))
         at, name = clock(message.seconds, True), message.history.current
         window.notifications.tell(self.tr("“{name}” goes on at {time}.").format(name=name, time=at))

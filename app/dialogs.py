@@ -81,7 +81,7 @@ class KeysDialog(QDialog):
 def ask_save(parent: QWidget, name: str) -> str:
     """`save`, `discard` or `cancel`."""
     box = QMessageBox(
-        QMessageBox.Icon.Question,
+        QMessageBox.Icon.NoIcon,
         translate("Dialogs", "Unsaved changes"),
         translate("Dialogs", "Save the changes to “{}”?").format(name),
         parent=parent,
@@ -96,7 +96,7 @@ def ask_save(parent: QWidget, name: str) -> str:
 def ask_recover(parent: QWidget, name: str) -> bool:
     """Whether unsaved work shall be opened; otherwise it is thrown away."""
     box = QMessageBox(
-        QMessageBox.Icon.Question,
+        QMessageBox.Icon.NoIcon,
         translate("Dialogs", "Unsaved work"),
         translate("Dialogs", "“{}” was not closed properly.").format(name),
         parent=parent,

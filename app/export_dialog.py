@@ -112,7 +112,7 @@ class ExportDialog(QDialog):
 
     def _sizes(self) -> list[str]:
         height, width = self._extent.geometry.height, self._extent.geometry.width
-        return [f"{width * scale} x {height * scale}" for scale in SCALES]
+        return [f"{width * scale} × {height * scale}" for scale in SCALES]
 
     def _frames(self) -> tuple[int, int]:
         """First frame, and the frame after the last. Raises UserError when they are no range."""
@@ -162,7 +162,7 @@ class ExportDialog(QDialog):
         most = STRIP_GIF_WIDTH if self.strip.isChecked() else GIF_WIDTH
         if kind == GIF and width > most:
             width, height = most, round(height * most / width)
-        text = self.tr("{frames} frames, {seconds} s, {width} x {height}.").format(
+        text = self.tr("{frames} frames, {seconds} s, {width} × {height}.").format(
             frames=stop - first, seconds=f"{(stop - first) / FPS:.2f}", width=width, height=height
         )
         missing_s = stop / FPS - self._extent.made_s

@@ -17,6 +17,8 @@ from worldattention.app.texts import plain_label
 INFO, WARNING, ERROR = "info", "warning", "error"
 SHOWN_MS = {INFO: 5000, WARNING: 9000, ERROR: 0}
 MAX_TOASTS = 3
+LINE_INSET = 4
+"""Above and below a sentence, so that one of a single line stands level with the button beside it."""
 _MARKS = {INFO: ("i", "accent"), WARNING: ("!", "warning"), ERROR: ("×", "danger")}
 
 log = logging.getLogger(__name__)
@@ -114,7 +116,9 @@ class _Toast(QFrame):
         sign.setFixedWidth(14)
         sign.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
+        sign.setContentsMargins(0, LINE_INSET, 0, 0)
         column = QVBoxLayout()
+        column.setContentsMargins(0, LINE_INSET, 0, LINE_INSET)
         column.setSpacing(6)
         text = plain_label(notice.text)
         text.setWordWrap(True)

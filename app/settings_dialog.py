@@ -146,6 +146,7 @@ class SettingsDialog(QDialog):
             field.setAccessibleName(name)
             self._grid.addWidget(label, row, 0)
         line = QHBoxLayout()
+        line.setSpacing(8)
         line.addWidget(field, 1)
         if extra is not None:
             line.addWidget(extra)

@@ -104,6 +104,7 @@ QLabel#mark {{ font-size: 14px; font-weight: 700; }}
 QFrame#toast QPushButton {{ background: {c.hover}; }}
 QFrame#toast QPushButton:hover {{ background: {c.line}; }}
 QDialog QPushButton {{ min-width: 64px; }}
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 
 QListView, QTreeView {{
     background: {c.panel}; color: {c.text}; border: none; selection-background-color: {c.hover};

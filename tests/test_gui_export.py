@@ -193,7 +193,7 @@ def test_case_22_a_range_is_chosen_and_exported(make_window, qtbot, tmp_path, mo
     form.length.setCurrentIndex(2)
     form.start.setText("0,5")
     form.end.setText("1.25")
-    assert form.note.text().startswith("12 frames, 0.75 s, 256 x 128")
+    assert form.note.text().startswith("12 frames, 0.75 s, 256 × 128")
     choose(monkeypatch, folder / "장면")
     qtbot.mouseClick(go, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not one.export_flow.running, timeout=20000)

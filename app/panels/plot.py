@@ -17,7 +17,7 @@ Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 
 
-LABEL_PIXELS = 13
+LABEL_PIXELS = 14
 """From one label of the left axis to the next."""
 
 
@@ -48,6 +48,7 @@ class Plot(pg.PlotWidget):
         self._hint.setMargin(8)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.show_empty(True)
+        self.view.sigResized.connect(lambda _view: self._label_left())
         theme.dress(self, self._dress)
 
     def _dress(self) -> None:
@@ -77,7 +78,6 @@ class Plot(pg.PlotWidget):
         super().resizeEvent(event)
         if self._hint is not None:  # pyqtgraph resizes before it is built
             self._hint.setGeometry(self.rect())
-            self._label_left()
 
     def set_ticks(
         self,
@@ -104,8 +104,10 @@ class Plot(pg.PlotWidget):
         self.getAxis(side).setHeight(max(20, QFontMetrics(theme.font(10)).boundingRect(unit).height() + 8))
 
     def _label_left(self) -> None:
-        shown = self._left
-        while len(shown) > 2 and (len(shown) - 1) * LABEL_PIXELS > self.height() - 24:
+        low, high = self.view.viewRange()[1]
+        pixels = self.view.height() / max(high - low, 1e-9)
+        shown = [(at, text) for at, text in self._left if (high - at) * pixels > LABEL_PIXELS / 2]
+        while len(shown) > 1 and (shown[1][0] - shown[0][0]) * pixels < LABEL_PIXELS:
             shown = shown[::2]
         self.getAxis("left").setTicks([shown])
 

@@ -366,11 +366,13 @@ class TimelineModel(QObject):
         words = " ".join(prompt.lower().split())
         return theme.event_colour(self._colours.setdefault(words, len(self._colours)))
 
-    def snapping(self, without: Collection[int], tolerance: float) -> rules.Snapping:
-        """Block edges, the playhead, the end of the past, markers, and the edges of all other events."""
+    def snapping(self, without: Collection[int], tolerance: float, aim: bool = True) -> rules.Snapping:
+        """Block edges, playhead and aim, the end of the past, markers, and the edges of all other events."""
         edges = [edge for e in self._timeline.events if e.id not in without for edge in (e.start, e.end)]
         marked = [marker.at for marker in self._markers]
-        targets = tuple(sorted({0.0, *edges, *marked, self._playhead, self.cursor, self._locked}))
+        targets = tuple(
+            sorted({0.0, *edges, *marked, self._playhead, self.cursor if aim else 0.0, self._locked})
+        )
         return rules.Snapping(targets, tolerance, self.geometry.block_seconds(1), self.block_seconds)
 
     def latent_seconds(self, latent: int) -> float:

@@ -203,7 +203,7 @@ class TimelineView(QWidget):
         self._close_editor()
         hand = self._hand_of(event)
         if event.button() == Qt.MouseButton.LeftButton:
-            ways = Ways(self.seek_requested.emit, self.moment_requested.emit)
+            ways = Ways(self._seek, self.moment_requested.emit)
             self._begin(pressed(self._model, self.layout_now, hand, event.modifiers(), ways), hand)
         elif event.button() == Qt.MouseButton.MiddleButton:
             self._begin(gestures.PanGesture(hand, self._offset, self._scale, self.set_range), hand)
@@ -267,6 +267,13 @@ class TimelineView(QWidget):
         adds = bool(held & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier))
         seconds = self.layout_now.time(event.position().x())
         return Hand(event.position(), seconds, 0.0 if free else SNAP_PIXELS / self._scale, adds)
+
+    def _seek(self, seconds: float) -> None:
+        """In what is to come, where edits are made, the mark sticks to edges; what is made is seen frame by frame."""
+        if seconds > self._model.locked:
+            near = self._model.snapping((), SNAP_PIXELS / self._scale, aim=False).nearest(seconds)
+            seconds = seconds if near is None else near
+        self.seek_requested.emit(seconds)
 
     def _begin(self, gesture: Gesture, hand: Hand) -> None:
         self._gesture, self._hand = gesture, hand

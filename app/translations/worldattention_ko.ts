@@ -321,7 +321,7 @@
     </message>
     <message>
         <source>Delete branch</source>
-        <translation>브랜치 삭제</translation>
+        <translation>분기 삭제</translation>
     </message>
     <message>
         <source>“{}” is deleted; undo brings it back.</source>
@@ -621,8 +621,8 @@
         <translation>ffmpeg이 없어 비디오를 쓸 수 없습니다. 대신 그림으로 내보내세요.</translation>
     </message>
     <message>
-        <source>{frames} frames, {seconds} s, {width} x {height}.</source>
-        <translation>{frames}프레임, {seconds}초, {width} x {height}.</translation>
+        <source>{frames} frames, {seconds} s, {width} × {height}.</source>
+        <translation>{frames}프레임, {seconds}초, {width} × {height}.</translation>
     </message>
     <message>
         <source>{} s of it are made first.</source>
@@ -1879,27 +1879,27 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     </message>
     <message>
         <source>The branch &apos;{}&apos; comes before its parent: put it behind.</source>
-        <translation>브랜치 ‘{}’이(가) 부모보다 앞에 있습니다. 뒤로 옮기세요.</translation>
+        <translation>분기 ‘{}’이(가) 부모보다 앞에 있습니다. 뒤로 옮기세요.</translation>
     </message>
     <message>
         <source>The branch &apos;{}&apos; has no parent: only the first may have none.</source>
-        <translation>브랜치 ‘{}’에 부모가 없습니다. 첫 브랜치만 부모가 없을 수 있습니다.</translation>
+        <translation>분기 ‘{}’에 부모가 없습니다. 첫 분기만 부모가 없을 수 있습니다.</translation>
     </message>
     <message>
         <source>The branch &apos;{}&apos; leaves its parent where that has no block.</source>
-        <translation>브랜치 ‘{}’이(가) 부모에 없는 블록에서 갈라집니다.</translation>
+        <translation>분기 ‘{}’이(가) 부모에 없는 블록에서 갈라집니다.</translation>
     </message>
     <message>
         <source>The first branch does not begin at block 0: correct its beginning.</source>
-        <translation>첫 브랜치가 블록 0에서 시작하지 않습니다. 시작을 고치세요.</translation>
+        <translation>첫 분기가 블록 0에서 시작하지 않습니다. 시작을 고치세요.</translation>
     </message>
     <message>
         <source>The history has no branch: leave the history out.</source>
-        <translation>기록에 브랜치가 없습니다. 기록을 빼세요.</translation>
+        <translation>기록에 분기가 없습니다. 기록을 빼세요.</translation>
     </message>
     <message>
         <source>Two branches are called &apos;{}&apos;: give each a name of its own.</source>
-        <translation>브랜치 두 개의 이름이 ‘{}’입니다. 이름을 서로 다르게 하세요.</translation>
+        <translation>분기 두 개의 이름이 ‘{}’입니다. 이름을 서로 다르게 하세요.</translation>
     </message>
     <message>
         <source>Its history has a timestep that does not lie above 0 and at most at 1000: correct it.</source>
@@ -2887,8 +2887,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>, 이벤트 {0}개 선택됨</translation>
     </message>
     <message>
-        <source>{0} · in {1} s</source>
-        <translation>{0} · {1}초 뒤</translation>
+        <source>{0} · +{1} s</source>
+        <translation>{0} · +{1}초</translation>
     </message>
 </context>
 <context>
