@@ -89,17 +89,17 @@ SPECS: dict[str, Spec] = {
 RECENT = QT_TRANSLATE_NOOP("Actions", "Open recent")
 SAMPLES = QT_TRANSLATE_NOOP("Actions", "Samples")
 MENUS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (QT_TRANSLATE_NOOP("Actions", "File"),
+    (QT_TRANSLATE_NOOP("Actions", "&File"),
      ("new", "open", RECENT, SAMPLES, "recorded", "open_world", "-", "save", "save_as", "save_world", "-", "export",
       "snapshot", "telemetry", "panels", "-", "settings", "-", "quit")),
-    (QT_TRANSLATE_NOOP("Actions", "Edit"),
+    (QT_TRANSLATE_NOOP("Actions", "&Edit"),
      ("undo", "redo", "-", "add", "split", "duplicate", "delete", "-", "marker")),
-    (QT_TRANSLATE_NOOP("Actions", "World"),
+    (QT_TRANSLATE_NOOP("Actions", "&World"),
      ("play", "branch", "restart", "record", "prompt", "-", "back", "forward", "frame_back", "frame_forward",
       "second_back", "second_forward", "home", "end")),
-    (QT_TRANSLATE_NOOP("Actions", "View"),
+    (QT_TRANSLATE_NOOP("Actions", "&View"),
      ("zoom_in", "zoom_out", "fit", "table", "-", "smooth", "overlay", "fullscreen", "-")),
-    (QT_TRANSLATE_NOOP("Actions", "Help"), ("welcome", "keys", "about")),
+    (QT_TRANSLATE_NOOP("Actions", "&Help"), ("welcome", "keys", "about")),
 )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def make_actions(window: QWidget, handlers: dict[str, Callable[[], object]]) -> 
 
 
 def fill_menus(bar: QMenuBar, actions: dict[str, QAction]) -> dict[str, QMenu]:
-    """The menus; returned by their titles."""
+    """The menus; returned by their titles. Alt and the letter behind & open one."""
     menus: dict[str, QMenu] = {}
     for title, names in MENUS:
         menu = bar.addMenu(translate("Actions", title))
@@ -135,5 +135,5 @@ def fill_menus(bar: QMenuBar, actions: dict[str, QAction]) -> dict[str, QMenu]:
                 menus[name] = menu.addMenu(translate("Actions", name))
             else:
                 menu.addAction(actions[name])
-        menus[title] = menu
+        menus[title.replace("&", "")] = menu
     return menus

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QListWidget,
+    QMenu,
     QPushButton,
 )
 
@@ -110,3 +111,12 @@ def test_every_dialog_for_files_is_made_by_the_one_helper():
 def test_a_saved_file_ends_like_its_kind(tmp_path, name, kind, ends):
     assert file_dialogs.ended(tmp_path / name, "Lines (*.jsonl);;Table (*.csv)", kind) == tmp_path / ends
     assert file_dialogs.ended(tmp_path / name, "", "") == tmp_path / name
+
+
+def test_alt_and_a_letter_open_every_menu(make_window, qtbot, qapp):
+    one = make_window()
+    for letter, title in (("F", "&File"), ("E", "&Edit"), ("W", "&World"), ("V", "&View"), ("H", "&Help")):
+        qtbot.keyClick(one, getattr(Qt.Key, f"Key_{letter}"), Qt.KeyboardModifier.AltModifier)
+        qtbot.waitUntil(lambda: isinstance(qapp.activePopupWidget(), QMenu), timeout=20000)
+        assert qapp.activePopupWidget().title() == title
+        qapp.activePopupWidget().close()

@@ -231,7 +231,7 @@ def test_another_language_is_spoken_by_a_window_that_takes_the_place_of_this_one
     assert window_run.run(None, Options(), None, None) == 0
     old, new = made
     assert not old.isVisible()
-    assert new.menuBar().actions()[0].text() == "파일"
+    assert new.menuBar().actions()[0].text() == "파일(&F)"
     assert new.model.timeline.event_at(41.0).prompt == "an owl"
     assert new.isWindowModified()
     assert not any(

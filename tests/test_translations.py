@@ -129,7 +129,7 @@ def test_the_compiled_translation_is_that_of_the_source(tmp_path: Path) -> None:
 def test_the_window_speaks_korean(window) -> None:
     korean = window("ko")
     titles = [action.text() for action in korean.menuBar().actions()]
-    assert titles == ["파일", "편집", "월드", "보기", "도움말"]
+    assert titles == ["파일(&F)", "편집(&E)", "월드(&W)", "보기(&V)", "도움말(&H)"]
     assert korean.prompt_box.edit.placeholderText() == "월드에서 보고 싶은 장면을 쓰고 Enter를 누르세요"
     docks = {dock.objectName(): dock.windowTitle() for dock in korean.findChildren(QDockWidget)}
     assert docks["memory"] == "계층별 메모리"
@@ -158,7 +158,7 @@ def test_a_missing_translation_is_english(window) -> None:
 def test_english_comes_back(window) -> None:
     window("ko").close()
     english = window("en")
-    assert english.menuBar().actions()[0].text() == "File"
+    assert english.menuBar().actions()[0].text() == "&File"
 
 
 @pytest.mark.parametrize(

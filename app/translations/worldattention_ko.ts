@@ -207,24 +207,24 @@
         <translation>예제</translation>
     </message>
     <message>
-        <source>File</source>
-        <translation>파일</translation>
+        <source>&amp;File</source>
+        <translation>파일(&amp;F)</translation>
     </message>
     <message>
-        <source>Edit</source>
-        <translation>편집</translation>
+        <source>&amp;Edit</source>
+        <translation>편집(&amp;E)</translation>
     </message>
     <message>
-        <source>World</source>
-        <translation>월드</translation>
+        <source>&amp;World</source>
+        <translation>월드(&amp;W)</translation>
     </message>
     <message>
-        <source>View</source>
-        <translation>보기</translation>
+        <source>&amp;View</source>
+        <translation>보기(&amp;V)</translation>
     </message>
     <message>
-        <source>Help</source>
-        <translation>도움말</translation>
+        <source>&amp;Help</source>
+        <translation>도움말(&amp;H)</translation>
     </message>
 </context>
 <context>
