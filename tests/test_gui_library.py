@@ -133,7 +133,7 @@ def test_case_22_projects_and_recordings_of_any_path_can_be_dropped(make_window,
     assert load_project(path).timeline == one.model.timeline
     record(folder / "녹화.mp4", made(3))
     drop(one, folder / "녹화.mp4")
-    assert one.replay.active
+    qtbot.waitUntil(lambda: one.replay.active, timeout=20000)
 
 
 def test_a_recorded_session_is_scrubbed_with_all_panels_following(make_window, qtbot, tmp_path):
@@ -152,6 +152,8 @@ def test_a_recorded_session_is_scrubbed_with_all_panels_following(make_window, q
         one.world.playback.seek(12 * block + 5)
         qtbot.waitUntil(lambda block=block: one.status.block.text() == f"block {block}", timeout=20000)
         told = results[block].telemetry
+        # panels draw one after the other
+        qtbot.waitUntil(lambda: not one.panels._fresh, timeout=20000)
         assert len(one.panels.pages.history.pages) == len(told.pages)
         assert np.allclose(one.panels.sparsity.plot.values, told.gini.T, atol=1e-4)
         assert one.viewport.image is not None
@@ -273,6 +275,6 @@ def test_case_20_a_recording_that_was_cut_off_is_told_of_once_and_opens(make_win
     assert "'live.recording.mp4'" in again.notifications.history[-1].text
     button = next(b for b in again.viewport.findChildren(QPushButton) if b.text() == "Open it")
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert again.replay.active
+    qtbot.waitUntil(lambda: again.replay.active, timeout=20000)
     third = make_window(remember=True)
     assert not any("cut off" in notice.text for notice in third.notifications.history)

@@ -110,6 +110,7 @@ def test_undo_in_a_later_present_leaves_the_past_alone(view):
 
 
 def test_a_click_on_the_film_seeks(view, qtbot):
+    view.model.set_locked(8.0)
     with qtbot.waitSignal(view.seek_requested) as seek:
         QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at(view, 7, "film"))
     assert seek.args[0] == pytest.approx(7.0, abs=0.06)

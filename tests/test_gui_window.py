@@ -122,11 +122,12 @@ def test_panels_arcs_and_memories_show_what_happened(window, qtbot):
     one.world.playback.moved.disconnect(one.world._played)  # the worker believes that all is watched
     one.world._worker.played(10_000)
     blocks(qtbot, one, 14)
+    qtbot.waitUntil(lambda: "3 in the window, score 0." in one.panels.pages.readout, timeout=20000)
+    qtbot.waitUntil(lambda: "hits" in one.panels.memory.readout, timeout=20000)
     assert one.panels.sparsity.plot.values.shape == (6, 8)
     assert np.isfinite(one.panels.sparsity.plot.values).all()
     assert "Gini 0." in one.panels.sparsity.readout
     assert "density" in one.panels.sparsity.readout
-    assert "3 in the window, score 0." in one.panels.pages.readout
     assert np.isfinite(one.panels.pages.plot.values).any()
     assert "L1 device" in one.panels.memory.bars.accessibleDescription()
     assert "hits" in one.panels.memory.readout

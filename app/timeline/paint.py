@@ -283,7 +283,9 @@ def _needles(model: TimelineModel) -> list[tuple[float, str, str, Qt.PenStyle]]:
     aim, now = model.aim, model.playhead
     needles = [(now, clock(now, tenths=True), theme.TEXT, Qt.PenStyle.SolidLine)]
     if aim is not None:
-        words = translate("TimelineView", "{0} · +{1} s").format(clock(aim, tenths=True), math.ceil(aim - now))
+        words = translate("TimelineView", "{0} · +{1} s").format(
+            clock(aim, tenths=True), math.ceil(aim - now)
+        )
         needles.insert(0, (aim, words, theme.ACCENT, Qt.PenStyle.DashLine))
     return needles
 
