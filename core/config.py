@@ -49,7 +49,7 @@ class CacheConfig:
     `codec` is how pages lie in DRAM and in files. `write_through` gives every page a file at once, not only
     when memory is full. `read_deadline_ms`: how long a block waits for pages from the disk before it goes on
     without them; None waits, which makes equal runs equal (`render`, `eval`, replay). `move_bytes`: pages on
-    their way to the disk, and `prefetch_bytes`: pages read ahead (0: none), both beside the quotas.
+    their way to the disk (two at least), and `prefetch_bytes`: pages read ahead (0: none), both beside the quotas.
 
     `similarity` is taken from a page's score, times what the cosine of its chunk's prompt falls short of the best
     one's; `recency` for every minute of its age; `diversity` for its likeness (the cosine of their mean keys) to the

@@ -378,10 +378,12 @@ def open_store(
     """
     frames, codec = config.page_frames, CODECS[config.codec]
     gpu = torch.device(device) if torch.device(device).type == "cuda" else None
+    one = page_bytes(codec, shape, frames)
     ahead = config.prefetch_bytes
     if ahead:  # at least what one recall brings
-        ahead = max(ahead, config.recalled_pages * page_bytes(codec, shape, frames))
-    options = DiskOptions(codec, config.move_bytes, ahead, gpu)
+        ahead = max(ahead, config.recalled_pages * one)
+    moving = max(config.move_bytes, 2 * one)  # a page may follow while another is being written
+    options = DiskOptions(codec, moving, ahead, gpu)
     return TieredStore(
         [
             PoolTier("device", shape, frames, config.device_quota_bytes, device, gpu),
