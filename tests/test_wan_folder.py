@@ -13,7 +13,7 @@ from worldattention.core.config import EngineConfig, with_choices
 from worldattention.core.errors import UserError
 from worldattention.core.loading import load_model, open_engine
 from worldattention.core.models.umt5 import UMT5Encoder, cleaned
-from worldattention.core.models.wan_vae import WanStreamingDecoder
+from worldattention.core.models.wan_vae import WanStreamingDecoder, channels_last
 
 CPU = torch.device("cpu")
 
@@ -54,9 +54,13 @@ def test_without_hsa_parameters_sparse_must_be_asked_for(tmp_path):
 
 @torch.no_grad()
 @pytest.mark.parametrize("parts", [(3, 3, 2), (1, 4, 3), (8,), (2, 1, 5)])
-def test_streaming_equals_a_whole_decode(parts):
-    """case: the causal cache across blocks, several latents at once."""
+@pytest.mark.parametrize("layout", ["as loaded", "channels last"])
+def test_streaming_equals_a_whole_decode(parts, layout):
+    """case: the causal cache across blocks, several latents at once; with weights as they lie on a GPU, too."""
     vae = tiny_vae()
+    if layout == "channels last":
+        channels_last(vae.decoder)
+        assert vae.decoder.conv_in.weight.is_contiguous(memory_format=torch.channels_last_3d)
     latents = torch.randn(8, 16, 4, 6)
     decoder = WanStreamingDecoder(vae, CPU, torch.float32)
     frames = torch.cat([decoder.decode_block(part) for part in latents.split(parts)])

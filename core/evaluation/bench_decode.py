@@ -34,7 +34,8 @@ def benchmark_decode(model: WorldModel, repeats: int) -> dict[str, Any]:
     if not isinstance(decoder, WanStreamingDecoder):
         raise ValueError("the model's autoencoder is not Wan's")
     rival: Any = deepcopy(decoder.autoencoder)
-    rival.decoder.to(memory_format=torch.contiguous_format)
+    for parameter in rival.decoder.parameters():
+        parameter.data = parameter.data.contiguous()
     sizes = model.geometry
     latents = torch.randn(sizes.latent_shape, device=model.device)
     video = torch.randn(

@@ -195,9 +195,17 @@ def ready_to_decode(vae: Any, device: torch.device, dtype: torch.dtype) -> WanAu
     """An autoencoder in place, its weights as the device multiplies them fastest: on a GPU channels last."""
     nn.Module.to(vae, device, dtype).eval().requires_grad_(False)  # diffusers' own `to` warns of nothing
     if device.type == "cuda":
-        vae.decoder.to(memory_format=torch.channels_last_3d)
+        channels_last(vae.decoder)
     ready: WanAutoencoder = vae
     return ready
+
+
+def channels_last(module: nn.Module) -> None:
+    """Lays out the weights of convolutions so that the channels of a point lie side by side."""
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    for parameter in module.parameters():
+        if parameter.ndim in formats:
+            parameter.data = parameter.data.contiguous(memory_format=formats[parameter.ndim])
 
 
 def steady_decoder(vae: WanAutoencoder, device: torch.device) -> SteadyDecoder | None:
