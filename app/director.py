@@ -39,6 +39,7 @@ from worldattention.app.messages import (
     SwitchBranch,
 )
 from worldattention.app.outputs import Outputs
+from worldattention.app.pace import Pace
 from worldattention.app.reel import Reel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
@@ -87,6 +88,7 @@ class Director:
         self._said: deque[tuple[int, float, str]] = deque()  # live prompts that the window has not seen yet
         self._left: dict[str, Left] = {}  # frames and records of the branches that were left
         self.outputs = Outputs(reel, telemetry, publish)
+        self._pace = Pace()
         self.running = False
         self.failed = False
         self.epoch = 0
@@ -126,21 +128,22 @@ class Director:
         self._publish_ready()
 
     def may_step(self, played: int) -> bool:
-        """Whether a block may be made: the world runs, and not more than one lies ahead of frame `played`."""
+        """Whether a block may be made: the world runs, and what lies ahead of frame `played` may end before it."""
         if self._session is None or self._engine is None or self.failed:
             return False
         if isinstance(self._session, ReplaySession):  # all of it is there: read it for scrubbing
             return not self._session.ended
         if not self.running:
             return False
-        return self._reel.made - played <= self._engine.geometry.block_frames
+        return self._reel.made - played <= self._pace.frames_ahead(self._engine.geometry.block_frames)
 
     def step(self) -> None:
         """Makes a block. Raises Cancelled."""
         assert self._session is not None
         block, branch = self.block, self._session.branch
         self._publish(Begun(self.epoch, block, self.seconds(block + 1)))
-        result = self._session.step(self._cancelled)
+        with self._pace.block():
+            result = self._session.step(self._cancelled)
         if self._session.branch != branch:  # a past of another sitting was left for a new one
             self._publish_branches()
         if self._reel.append(self.epoch, result.frames):
@@ -210,6 +213,7 @@ class Director:
             self._said.append((command.id, 0.0, command.prompt))
             return
         block = self._session.say(command.prompt)
+        self._pace.hurry()
         self._said.append((command.id, self.seconds(block), command.prompt))
 
     def _set_timeline(self, command: SetTimeline) -> None:
@@ -228,6 +232,7 @@ class Director:
         self._config = command.config
         self._history, self._anew = command.history, command.anew
         self._said.clear()
+        self._pace = Pace()
         self._reel.clear(self.epoch)
         self._log.clear()
         self._left.clear()

@@ -13,6 +13,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 
 from worldattention.core.errors import UserError
+from worldattention.core.geometry import FPS
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
@@ -24,6 +25,8 @@ PROMPTS = (
 )
 SETTLE_BLOCKS = 5
 """Blocks between two prompts, so that each meets a world that runs."""
+STRIDE = 7
+"""Prompts fall at evenly spread moments of a block, one after the other seven apart."""
 DEADLINE_S = 600.0
 
 
@@ -63,6 +66,7 @@ class LatencyProbe(QObject):
         self._repeats, self._settle = repeats, settle_blocks
         self._prompts = itertools.cycle(PROMPTS)
         self._prompt = ""
+        self._due = False  # a prompt waits for its moment
         self._entered = 0.0
         self._wait_until = settle_blocks
         self._frame: int | None = None  # the first one under the prompt
@@ -95,11 +99,15 @@ class LatencyProbe(QObject):
         for record in records:
             if self._frame is None and record.prompt == self._prompt and record.prompt_changed:
                 self._frame = record.first_frame
-        if not self._prompt and self._world.blocks >= self._wait_until:
-            self._enter()
+        if not self._prompt and not self._due and self._world.blocks >= self._wait_until:
+            self._due = True
+            phase = (STRIDE * len(self._seconds) + 0.5) % self._repeats / self._repeats
+            block_ms = 1000 * self._world.geometry.block_frames / FPS
+            QTimer.singleShot(round(phase * block_ms), self, self._enter)
 
     def _enter(self) -> None:
         """Types the next prompt and presses Enter."""
+        self._due = False
         self._prompt, self._frame, self._longest = next(self._prompts), None, 0.0
         edit = self._window.prompt_box.edit
         edit.setText(self._prompt)

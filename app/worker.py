@@ -3,9 +3,10 @@
 Contract. The window posts frozen commands and never blocks; every command is answered by one `Acknowledged`
 (but `Typing`, of which only the newest counts, by `WouldRecall`).
 The worker publishes messages to an outbox and rings a payload-free bell; frames go to the reel. It makes a
-block only while it is running and no more than one block lies ahead of the playhead. A failure of any kind is
-published as `Failed` and leaves the thread alive for a restart. `close` cancels between two denoising steps,
-also while loading, and joins with a deadline. What a command does is the director's affair. No Qt in here.
+block only while it is running and the frames ahead of the playhead, a block's at most, are few enough (`Pace`).
+A failure of any kind is published as `Failed` and leaves the thread alive for a restart. `close` cancels between
+two denoising steps, also while loading, and joins with a deadline. What a command does is the director's affair.
+No Qt in here.
 """
 
 from __future__ import annotations
