@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldattention.app.commandline import console
 from worldattention.app.commandline.options import Options, WrongUsage
-from worldattention.core.errors import Cancelled
+from worldattention.core.errors import Cancelled, UserError
 
 if TYPE_CHECKING:
     from worldattention.core.engine import Engine
     from worldattention.core.project import Project
     from worldattention.core.session import Session
     from worldattention.core.telemetry import BlockResult
+    from worldattention.core.telemetry_log import TelemetryLog
     from worldattention.core.world_files import SavedWorld
 
 
@@ -28,7 +29,7 @@ class Source:
     world: SavedWorld | None
     branch: str | None
     from_block: int
-    _lines: list[str] = field(default_factory=list)  # telemetry of the blocks so far
+    _log: TelemetryLog  # of the blocks so far
 
     def open(self, engine: Engine, options: Options, cancel: Callable[[], bool]) -> Rendering:
         """A session that stands at the block where the video begins. Raises UserError or Cancelled."""
@@ -39,8 +40,9 @@ class Source:
             self._bring(session, options, cancel)
         except BaseException:
             session.close()
+            self._log.close()
             raise
-        return Rendering(session, self._lines)
+        return Rendering(session, self._log)
 
     def save(self, folder: Path, rendering: Rendering, pages: bool) -> None:
         """Saves the world. Raises UserError."""
@@ -54,7 +56,7 @@ class Source:
                 self.project,
                 session.history,
                 pages=pages,
-                telemetry=self._lines,
+                telemetry=(record.to_json() for record in self._log.records()),
                 progress=lambda stage, share: show(round(100 * share), 100, stage),
             )
 
@@ -70,14 +72,15 @@ class Source:
             session.switch(self.branch)
         if self.from_block < session.block:
             session.rewind(self.from_block, session.history.free_name())
-            del self._lines[self.from_block :]
+            self._log.take_up(self._log.spans(), self.from_block)
         with console.progress_bar("History", "blocks") as show:
             while session.block < self.from_block:
                 show(session.block, self.from_block, "made again")
-                self._lines.append(session.step(cancel).telemetry.to_json())
+                self._log.append(session.step(cancel).telemetry)
 
     def _restore(self, session: Session, world: SavedWorld, cancel: Callable[[], bool]) -> None:
         from worldattention.core.saved_world import restore_world
+        from worldattention.core.telemetry import telemetry_from_json
 
         with console.progress_bar("Restore", "%") as show:
 
@@ -88,7 +91,11 @@ class Source:
 
             restore_world(session.engine, world, progress)
         session.begin(world.history)
-        self._lines.extend(world.telemetry()[: world.blocks])
+        try:
+            for line in world.telemetry()[: world.blocks]:
+                self._log.append(telemetry_from_json(line))
+        except ValueError as error:
+            raise UserError("The saved world's telemetry is damaged: copy its folder again.") from error
 
 
 @dataclass(slots=True)
@@ -96,17 +103,18 @@ class Rendering:
     """A session whose records are kept for saving."""
 
     session: Session
-    _lines: list[str]
+    _log: TelemetryLog
 
     def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult:
         """The next block. Raises Cancelled or UserError."""
         result = self.session.step(cancel)
-        self._lines.append(result.telemetry.to_json())
+        self._log.append(result.telemetry)
         return result
 
     def close(self) -> None:
-        """Closes the session."""
+        """Closes the session, and frees the records."""
         self.session.close()
+        self._log.close()
 
 
 def open_source(arguments: argparse.Namespace) -> Source:
@@ -134,4 +142,6 @@ def open_source(arguments: argparse.Namespace) -> Source:
     block = arguments.from_block
     if block is None:
         block = world.blocks if world is not None else 0
-    return Source(project, world, arguments.branch, block)
+    from worldattention.core.telemetry_log import TelemetryLog
+
+    return Source(project, world, arguments.branch, block, TelemetryLog())
