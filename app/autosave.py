@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -132,14 +133,18 @@ def find_lost(folder: Path) -> list[Recovered]:
     """
     lost: list[Recovered] = []
     remove_dead_parts(folder)
-    copies = set(folder.glob(f"[!.]*{SUFFIX}"))
-    copies |= {path.with_suffix("") for path in folder.glob(f"[!.]*{SUFFIX}.lock")}
+    try:
+        copies = set(folder.glob(f"[!.]*{SUFFIX}"))
+        copies |= {path.with_suffix("") for path in folder.glob(f"[!.]*{SUFFIX}.lock")}
+    except OSError as error:
+        log.warning("whether there is unsaved work cannot be told: %s", error)
+        return []
     for path in sorted(copies):
         lock = QLockFile(f"{path}.lock")
         lock.setStaleLockTime(0)
         if not lock.tryLock(0):
             continue  # another window is open
-        if not path.exists():
+        if not os.path.lexists(path):
             lock.unlock()  # and gone it is
             continue
         try:

@@ -14,7 +14,7 @@ import psutil
 
 from worldattention.core.config import ATTENTION_MODES, RETRIEVAL_POLICIES, EngineConfig
 from worldattention.core.errors import UserError
-from worldattention.core.files import private_folder, reason, replacing
+from worldattention.core.files import failures_told, private_folder, reason, replacing
 from worldattention.core.project import Project, ProjectSettings
 from worldattention.core.units import format_bytes, parse_bytes
 
@@ -78,7 +78,7 @@ class PreferencesStore:
             raise UserError(
                 f"The settings hold until the end: they cannot be kept, as {reason(error)}."
             ) from error
-        with replacing(self._file, _WHAT, private=True) as temporary:
+        with replacing(self._file, _WHAT, private=True) as temporary, failures_told(self._file, _WHAT):
             temporary.write_text(json.dumps(asdict(preferences), ensure_ascii=False, indent=2), "utf-8")
 
     def _read(self) -> Preferences:

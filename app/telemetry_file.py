@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from worldattention.app.texts import translate
-from worldattention.core.files import replacing
+from worldattention.core.files import failures_told, replacing
 from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.units import format_bytes
 
@@ -26,7 +26,7 @@ def save_telemetry(path: Path, records: Iterable[BlockTelemetry]) -> str:
     kept = list(records)
     text = _table(kept) if path.suffix.lower() == ".csv" else "".join(f"{r.to_json()}\n" for r in kept)
     data = text.encode("utf-8", "surrogatepass")
-    with replacing(path, "the telemetry") as temporary:
+    with replacing(path, "the telemetry") as temporary, failures_told(path, "the telemetry"):
         temporary.write_bytes(data)
     words = translate("Telemetry", "Saved {0} blocks of telemetry to {1} ({2}).")
     return words.format(len(kept), path.name, format_bytes(len(data)))

@@ -18,7 +18,7 @@ MANIFEST = "world.json"
 
 def is_saved_world(path: Path) -> bool:
     """Whether `path` looks like a saved world's folder."""
-    return (path / MANIFEST).is_file()
+    return os.path.isfile(path / MANIFEST)  # which asks without raising
 
 
 def check_target(path: Path, what: str) -> None:
@@ -28,11 +28,18 @@ def check_target(path: Path, what: str) -> None:
         what: what shall be written, as in "the video".
     """
     try:
+        _check_target(path, what)
+        with new_part(path):
+            pass
+    except (OSError, ValueError) as error:
+        raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
+
+
+def _check_target(path: Path, what: str) -> None:
+    try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         mode = None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
     if mode is not None:
         if stat.S_ISDIR(mode):
             raise UserError(f"{_named(what)} cannot be written to '{path}': it is a folder, so name a file.")
@@ -42,11 +49,6 @@ def check_target(path: Path, what: str) -> None:
             raise UserError(f"{_named(what)} cannot be written to '{path}': the file there is read-only.")
     if not path.parent.is_dir():
         raise UserError(f"There is no folder '{path.parent}' for {what}: make it first, or name another.")
-    try:
-        with new_part(path):
-            pass
-    except OSError as error:
-        raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
 
 
 def private_folder(folder: Path) -> None:

@@ -53,7 +53,7 @@ def remove_dead_parts(folder: Path) -> int:
                     _delete(path)
                     removed += 1
                 if lock is not None:
-                    os.close(lock.descriptor)
+                    _close(lock.descriptor)
     return removed
 
 
@@ -87,7 +87,7 @@ def _locked(target: Path, create: Callable[[Path], None]) -> Iterator[Path]:
         yield path
     finally:
         _delete(path)
-        os.close(lock.descriptor)
+        _close(lock.descriptor)
 
 
 def _lock(path: Path) -> _Lock | None:
@@ -96,12 +96,13 @@ def _lock(path: Path) -> _Lock | None:
         descriptor = os.open(path, _FLAGS)
     except OSError:
         return None
-    status = os.fstat(descriptor)
-    if status.st_nlink and (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        held = _try_lock(descriptor)
-        if held is not None and os.path.lexists(path):
-            return _Lock(descriptor, held)
-    os.close(descriptor)
+    with suppress(OSError):
+        status = os.fstat(descriptor)
+        if status.st_nlink and (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+            held = _try_lock(descriptor)
+            if held is not None and os.path.lexists(path):
+                return _Lock(descriptor, held)
+    _close(descriptor)
     return None
 
 
@@ -118,6 +119,12 @@ def _try_lock(descriptor: int) -> bool | None:
     except OSError:
         return False
     return True
+
+
+def _close(descriptor: int) -> None:
+    """Nothing was written through it: a failure means nothing."""
+    with suppress(OSError):
+        os.close(descriptor)
 
 
 def _delete(path: Path) -> None:

@@ -173,17 +173,18 @@ class _Pages:
 
 def check_place(folder: Path) -> None:
     """Raises UserError where something lies that is no saved world, or nothing can be written."""
-    if not folder.parent.is_dir():
-        raise UserError(
-            f"There is no folder '{folder.parent}' for the world: make it first, or name another."
-        )
-    if os.path.lexists(folder):
-        if folder.is_symlink() or not folder.is_dir():
-            raise UserError(f"'{folder}' is no folder: name another place for the world.")
-        if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-            raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
-    with _failures_told(folder), new_folder_part(folder, 0o700):
-        pass
+    with _failures_told(folder):
+        if not folder.parent.is_dir():
+            raise UserError(
+                f"There is no folder '{folder.parent}' for the world: make it first, or name another."
+            )
+        if os.path.lexists(folder):
+            if folder.is_symlink() or not folder.is_dir():
+                raise UserError(f"'{folder}' is no folder: name another place for the world.")
+            if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+                raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
+        with new_folder_part(folder, 0o700):
+            pass
 
 
 @contextmanager

@@ -173,7 +173,7 @@ class WorldWriter:
 def open_world(folder: Path) -> SavedWorld:
     """The saved world in a folder. Raises UserError, naming the file, when it is none or unsound."""
     path = folder / MANIFEST
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # which asks without raising
         raise UserError(f"There is no folder '{folder}': give the folder of a saved world.")
     data = _read_file(path, MAX_MANIFEST_BYTES)
     try:

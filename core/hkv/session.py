@@ -133,16 +133,16 @@ def _remove_own(folder: Path, identity: tuple[int, int], lock: int, process: int
         if _identity(folder) == identity:
             _remove(folder, lock)
             return
-    os.close(lock)  # what has the folder's name now is not ours
+    _release(lock)  # what has the folder's name now is not ours
 
 
 def _remove(folder: Path, lock: int) -> None:
     """Delete our own files of a locked session, then free the lock."""
     if sys.platform == "win32":
-        os.close(lock)  # an open file cannot be deleted there
+        _release(lock)  # an open file cannot be deleted there
     _clear(folder)
     if sys.platform != "win32":
-        os.close(lock)
+        _release(lock)
 
 
 def _clear(folder: Path) -> None:
@@ -165,6 +165,12 @@ def _write_marker(path: Path) -> None:
         file.write(_MARKER_TEXT)
 
 
+def _release(lock: int) -> None:
+    """Nothing was written through it: a failure means nothing."""
+    with contextlib.suppress(OSError):
+        os.close(lock)
+
+
 def _try_lock(path: Path, create: bool) -> int | None:
     """An open descriptor that holds the lock file exclusively, or None where another process does."""
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -182,6 +188,6 @@ def _try_lock(path: Path, create: bool) -> int | None:
 
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(descriptor)
+        _release(descriptor)
         return None
     return descriptor
