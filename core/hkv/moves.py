@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 
+from worldattention.core.threads import stay_serial
+
 log = logging.getLogger(__name__)
 
 _IDS = count(1)
@@ -153,6 +155,7 @@ class Lane:
         return self._closed or (not self._waiting and self._running is None)
 
     def _run(self) -> None:
+        stay_serial()
         with torch.inference_mode():  # as the engine, whose tensors it writes
             while self._do_next():
                 pass
