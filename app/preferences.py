@@ -88,7 +88,7 @@ class PreferencesStore:
             return preferences_from_json(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return Preferences()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             log.warning("the settings cannot be read: %s", error)
             self.problem = self._set_aside()
             return Preferences()

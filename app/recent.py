@@ -45,7 +45,7 @@ class Recent:
             return [Path(entry) for entry in entries if isinstance(entry, str) and "\0" not in entry][:KEPT]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             log.warning("the list of recent projects cannot be read: %s", error)
             return []
 

@@ -264,7 +264,6 @@ SENTENCES = (
         "It holds half of a character pair (a lone surrogate): type that text again.",
     ),
     QT_TRANSLATE_NOOP("Sentences", "It holds {}, which is no finite number: correct it."),
-    QT_TRANSLATE_NOOP("Sentences", "It is longer than {} hours: shorten it."),
     QT_TRANSLATE_NOOP("Sentences", "It is nested too deeply to be a project: choose another file."),
     QT_TRANSLATE_NOOP("Sentences", "Its entry '{}' is wrong: {}."),
     QT_TRANSLATE_NOOP("Sentences", "Its format version is {}, and there was never such a one."),

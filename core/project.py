@@ -183,10 +183,7 @@ def project_from_json(text: str) -> Project:
         raise UserError(f"Its format version is {file.format_version}, and there was never such a one.")
     if "\0" in file.name:
         raise UserError("Its name holds a NUL character: remove it.")
-    project = _project(file)
-    if project.timeline.seconds > MAX_SECONDS:
-        raise UserError(f"It is longer than {MAX_SECONDS / 3600:.0f} hours: shorten it.")
-    return project
+    return _project(file)
 
 
 def _project(file: _ProjectFile) -> Project:

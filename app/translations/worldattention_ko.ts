@@ -2010,10 +2010,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>{}이(가) 있는데, 유한한 수가 아닙니다. 고치세요.</translation>
     </message>
     <message>
-        <source>It is longer than {} hours: shorten it.</source>
-        <translation>{}시간보다 깁니다. 줄이세요.</translation>
-    </message>
-    <message>
         <source>It is nested too deeply to be a project: choose another file.</source>
         <translation>프로젝트라기에는 너무 깊이 겹쳐 있습니다. 다른 파일을 고르세요.</translation>
     </message>
