@@ -6,6 +6,7 @@ puts the one into the holes which the other leaves. So lasting memory is mapped 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import mmap
@@ -18,6 +19,7 @@ from torch import Tensor
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _MAPPED_BYTES = 32 << 20
 _KEPT_BYTES = 256 << 20
+_HUGE_BYTES = 4 << 20  # from here on huge pages: thousands of page faults fewer for a page of keys
 
 
 def lasting_memory(
@@ -47,6 +49,9 @@ def _map(size_bytes: int) -> Tensor:
         memory = mmap.mmap(-1, size_bytes, **private)
     except OSError as error:
         raise RuntimeError(f"can't allocate memory: you tried to allocate {size_bytes} bytes") from error
+    if size_bytes >= _HUGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a system without huge pages
+            memory.madvise(mmap.MADV_HUGEPAGE)
     return torch.frombuffer(memory, dtype=torch.uint8)
 
 

@@ -1,5 +1,6 @@
 """The heap of a long world (CASES 7)."""
 
+import mmap
 import platform
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 import torch
 
+from worldattention.core import heap
 from worldattention.core.heap import keep_heap, lasting_memory
 from worldattention.core.out_of_memory import bytes_asked, is_out_of_memory
 
@@ -58,6 +60,21 @@ def test_the_heap_keeps_what_every_block_needs():
 def test_case_7_what_lasts_takes_no_hole_of_the_heap():
     if platform.libc_ver()[0] == "glibc":
         assert measured("lasting") < 100_000
+
+
+def test_large_memory_lies_in_huge_pages_where_the_system_has_them(monkeypatch):
+    advised = []
+
+    class Mapping(mmap.mmap):
+        def madvise(self, advice):
+            advised.append((len(self), advice))
+            raise OSError(22, "no huge pages")
+
+    monkeypatch.setattr(heap.mmap, "mmap", Mapping)
+    for size in (1 << 20, 12 << 20):
+        assert lasting_memory((size,), torch.uint8).sum() == 0
+    huge = getattr(mmap, "MADV_HUGEPAGE", None)
+    assert advised == ([] if huge is None else [(12 << 20, huge)])
 
 
 def test_lasting_memory_of_no_size_and_without_memory():
