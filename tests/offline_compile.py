@@ -21,12 +21,20 @@ from triton.compiler import ASTSource
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon._runtime import GluonASTSource
 
-from worldattention.kernels.gluon import kernel as hopper
+from worldattention.kernels.gluon import narrow, wide
 from worldattention.kernels.gluon.sparse import settings
-from worldattention.kernels.triton import backward, linear, pages, pool, routing, sparse, support
+from worldattention.kernels.triton import backward, linear, pages, pool, routing, shares, sparse, support
 
 PTXAS = next((Path(triton.__file__).parent / "backends/nvidia/bin").rglob("ptxas"))
-POINTERS = {"Order": "*i32", "Indices": "*i32", "Counts": "*i32", "Selected": "*i8", "Data": "*fp8e4nv"}
+POINTERS = {
+    "Table": "*i32",
+    "Starts": "*i32",
+    "Order": "*i32",
+    "Indices": "*i32",
+    "Counts": "*i32",
+    "Selected": "*i8",
+    "Data": "*fp8e4nv",
+}
 FLOATS = {"scale", "tau_min", "tau_max", "largest"}
 HALF = {"Q", "K", "V", "X", "Out", "Sparse", "Linear", "Weight", "Bias", "Grad", "DQ", "DK", "DV"}
 
@@ -38,11 +46,12 @@ def gluon(block: int, channels: int, ragged: bool = True, qk_bytes: int = 2) -> 
         layout = gl.NVMMASharedLayout.get_default_for([rows, channels], kind)
         return f"tensordesc<{name}[{rows}, {channels}],{layout!r}>"
 
-    function = hopper.attend_wide if block == 128 else hopper.attend_narrow
+    function = wide.attend_shares if block == 128 else narrow.attend_narrow
     constants = settings(block, channels, qk_bytes) | {"RAGGED": ragged}
     kind, name = (gl.bfloat16, "bf16") if qk_bytes == 2 else (gl.float8e4nv, "fp8e4nv")
     types = {
         "q": described(64, kind, name), "k": described(block, kind, name), "v": described(block, gl.bfloat16, "bf16"),
+        "o": described(64, gl.bfloat16, "bf16"),
     }  # fmt: skip
     return build(function, types, constants, GluonASTSource)
 
@@ -108,11 +117,13 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "sparse 64 x 64": partial(plain, sparse._attend, BLOCK=64, STEP=64, D=64, SAVE=True),
     "rank": partial(plain, support._rank, TOGETHER=32, CHUNK=128, MEAN=True),
     "means": partial(plain, pool._means, ROWS=128, D=128),
-    "logits": partial(plain, routing._logits, ROWS=16, COLUMNS=32, D=128, STEP=32),
+    "logits": partial(plain, routing._logits, ROWS=16, COLUMNS=64, D=128, STEP=32),
     "mass": partial(plain, routing._mass, N=512, STEP=8),
     "mass of 64": partial(plain, routing._mass, N=1024, STEP=8, num_warps=8),
     "select": partial(plain, routing._select, N=512, ROWS=64, FORCED=False, num_warps=1),
     "select of 64": partial(plain, routing._select, N=1024, ROWS=64, FORCED=True, num_warps=2),
+    "share": partial(plain, shares._share, WAVES=True, N=512),
+    "merge": partial(plain, shares._merge, ROWS=128, TOGETHER=32, D=128),
     "gate": partial(plain, linear._gated_sum, BLOCK=64, D=128, num_warps=8),
     "install": partial(plain, pages._install, ROWS=32, D=128, SCALED=True, TURN=True),
     "encode": partial(plain, pages._encode, ROWS=32, D=128, WHOLE=False),

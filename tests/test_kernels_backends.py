@@ -128,8 +128,8 @@ def test_an_engine_in_triton_makes_the_same_world(blocks, monkeypatch):
 
 @pytest.mark.parametrize(("block", "channels"), [(128, 128), (64, 64)])
 def test_hopper_is_launched_with_what_the_kernel_takes(block, channels, monkeypatch):
-    """The host's side without a GPU: one program a tile, every argument named by the kernel, the window not copied."""
-    from worldattention.kernels.gluon import kernel
+    """The host's side without a GPU: programs, every argument named by the kernel, the window not copied."""
+    from worldattention.kernels.gluon import narrow, wide
     from worldattention.kernels.gluon import sparse as gluon
 
     launches = []
@@ -138,9 +138,11 @@ def test_hopper_is_launched_with_what_the_kernel_takes(block, channels, monkeypa
         def __getitem__(self, grid):
             return lambda *arguments, **constants: launches.append((grid, arguments, constants))
 
-    name = "attend_wide" if block == 128 else "attend_narrow"
-    names = getattr(kernel, name).arg_names
-    monkeypatch.setattr(gluon, name, Recorder())
+    kernel = wide.attend_shares if block == 128 else narrow.attend_narrow
+    names = kernel.arg_names
+    monkeypatch.setattr(gluon, kernel.__name__, Recorder())
+    monkeypatch.setattr(gluon, "multiprocessors", lambda device: 5)
+    monkeypatch.setattr(gluon, "merge", lambda *parts: None)
     q = torch.randn(1, 300, 2, channels).bfloat16()
     room = torch.randn(2, 1, 900, 2, channels).bfloat16()
     keys, values = room[0, :, :700], room[1, :, :700]
@@ -149,7 +151,7 @@ def test_hopper_is_launched_with_what_the_kernel_takes(block, channels, monkeypa
     out = gluon.sparse_attention(q, keys, values, lists, block)
     assert out.shape == q.shape
     [(grid, arguments, constants)] = launches
-    assert grid == (2 * rows,)
+    assert grid == ((5,) if block == 128 else (2 * rows,))
     assert len(arguments) + len(constants) == len(names)
     assert set(constants) <= set(names)
     given = dict(zip(names, arguments, strict=False))

@@ -9,8 +9,10 @@ from torch import Tensor
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
-from worldattention.kernels.gluon.kernel import attend_narrow, attend_wide
+from worldattention.kernels.gluon.narrow import attend_narrow
+from worldattention.kernels.gluon.wide import attend_shares
 from worldattention.kernels.reference.lists import BlockLists
+from worldattention.kernels.triton.shares import merge, room, share
 from worldattention.kernels.triton.support import LOG2_E, order_of
 
 
@@ -19,8 +21,14 @@ def settings(block: int, channels: int, qk_bytes: int = 2) -> dict[str, Any]:
     common: dict[str, Any] = {"KEYS": block, "D": channels, "QK_BYTES": qk_bytes, "num_warps": 4}
     if block == 64:  # small and many: several programs share a multiprocessor
         return {**common, "STAGES": 1 if channels == 128 else 2}
-    stages = 2 if channels == 128 else 4
-    return {**common, "STAGES": stages, "CONSUMER_REGISTERS": 240, "PRODUCER_REGISTERS": 24}
+    return {
+        **common,
+        "STAGES": 2 if channels == 128 else 4,
+        "SLOTS": 2,
+        "TMA_STORE": qk_bytes == 2,  # results leave from where the queries lay
+        "CONSUMER_REGISTERS": 240,
+        "PRODUCER_REGISTERS": 24,
+    }
 
 
 def sparse_attention(
@@ -40,18 +48,32 @@ def sparse_attention(
         ValueError: a tensor's heads and channels do not lie side by side, or there is more than one world.
     """
     _, q_tokens, heads, channels = q.shape
-    flat = [_flat(x) for x in (q, k, v)]
-    rows = 64
-    descriptors = [_descriptor(x, size, channels) for x, size in zip(flat, (rows, block, block), strict=True)]
-    out = torch.empty((1, q_tokens, heads, channels), dtype=torch.bfloat16, device=q.device)
-    q_blocks, k_blocks = lists.indices.shape[2:]
-    kernel = attend_wide if block == 128 else attend_narrow
-    kernel[(heads * q_blocks,)](
-        *descriptors, out, order_of(lists), lists.indices, lists.counts,
-        (channels**-0.5 if scale is None else scale) * LOG2_E, heads * channels, q_blocks, k_blocks,
-        q_tokens, k.shape[1], RAGGED=k.shape[1] % block != 0, **settings(block, channels, q.element_size()),
+    q_flat, k_flat, v_flat = (_flat(x) for x in (q, k, v))
+    described = (
+        _descriptor(q_flat, 64, channels), _descriptor(k_flat, block, channels), _descriptor(v_flat, block, channels),
     )  # fmt: skip
+    out = torch.empty((1, q_tokens, heads, channels), dtype=torch.bfloat16, device=q.device)
+    sizes = (heads * channels, *lists.indices.shape[2:], q_tokens, k.shape[1])
+    factor = (channels**-0.5 if scale is None else scale) * LOG2_E
+    options = {"RAGGED": k.shape[1] % block != 0, **settings(block, channels, q.element_size())}
+    if block == 64:
+        attend_narrow[(lists.counts.numel(),)](
+            *described, out, order_of(lists), lists.indices, lists.counts, factor, *sizes, **options
+        )
+        return out
+    programs = multiprocessors(q.device)
+    shares, parts = share(lists.counts, programs), room(programs, block, channels, q.device)
+    attend_shares[(programs,)](
+        *described, _descriptor(_flat(out), 64, channels), out, *parts, *shares, lists.indices, lists.counts,
+        factor, *sizes, **options,
+    )  # fmt: skip
+    merge(parts, shares, lists.counts, out)
     return out
+
+
+def multiprocessors(device: torch.device) -> int:
+    """How many programs with all of a multiprocessor's shared memory run at once."""
+    return torch.cuda.get_device_properties(device).multi_processor_count
 
 
 def _flat(x: Tensor) -> Tensor:

@@ -131,9 +131,9 @@ def route(
     selected = torch.empty(shape, dtype=torch.bool, device=device)
     gini, threshold, share = (torch.empty(heads, device=device) for _ in range(3))
     rows, N, D = batch * heads * q_blocks, triton.next_power_of_2(k_blocks), _at_least_16(channels)
-    _logits[(triton.cdiv(q_blocks, 16), triton.cdiv(k_blocks, 32), batch * heads)](
+    _logits[(triton.cdiv(q_blocks, 16), triton.cdiv(k_blocks, 64), batch * heads)](
         pooled_q, pooled_k, mass, channels**-0.5, q_blocks, k_blocks, heads, channels,
-        *pooled_q.stride()[:3], *pooled_k.stride()[:3], ROWS=16, COLUMNS=32, D=D, STEP=min(D, 32), num_warps=4,
+        *pooled_q.stride()[:3], *pooled_k.stride()[:3], ROWS=16, COLUMNS=64, D=D, STEP=min(D, 32), num_warps=4,
     )  # fmt: skip
     _mass[(rows,)](mass, row_gini, k_blocks, N=N, STEP=8, num_warps=4 if N <= 512 else 8)
     forced = density is not None
