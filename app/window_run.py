@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication
 
 from worldattention.app import icons
 from worldattention.app.appearance import Appearance, remembered, take_on
+from worldattention.app.collector import collecting
 from worldattention.app.latency import LatencyReport, measure_latency
 from worldattention.app.live_config import LiveConfig
 from worldattention.app.main_window import PROGRAM, Again, MainWindow, Setup
@@ -100,7 +101,7 @@ def measure(options: Options, repeats: int) -> LatencyReport:
     assert isinstance(app, QApplication)
     take_on(app, Appearance("dark", "en"))
     window = MainWindow(make_setup(None, options, remember=False))
-    with _faults_told(window), _signals_close(window):
+    with _faults_told(window), _signals_close(window), collecting(window.world):
         report = measure_latency(window, app, repeats)
     return report
 
