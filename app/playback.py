@@ -78,7 +78,8 @@ class Playback(QObject):
     def shown_fps(self) -> float:
         """Frames a second shown of late, at most 16: after a wait the clock catches up."""
         now = time.perf_counter()
-        recent = [moment for moment in self._shown if now - moment < RATE_SECONDS]
+        older = sum(now - moment >= RATE_SECONDS for moment in self._shown)
+        recent = list(self._shown)[max(older - 1, 0) :]  # from the wait on that came before the first of them
         if len(recent) < 2:
             return 0.0
         on_time = now - recent[-1] < 2 * FRAME_MS / 1000  # else the wait for the next frame counts too

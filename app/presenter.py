@@ -140,6 +140,9 @@ class Presenter(QObject):
 
     def _begun(self, message: Begun) -> None:
         self._model.set_locked(message.locked_seconds)
+        if not self._world.reel.made and not self._window.replay.active:
+            words = self.tr("The first pictures are being made")
+            self._window.viewport.show_overlay(Overlay(self.tr("Waking the world"), words))
 
     def _would_recall(self, message: WouldRecall) -> None:
         foreseen = foreseen_of(message.preview, self._model, self._world.thumbnail)

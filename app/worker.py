@@ -64,6 +64,7 @@ class Worker:
         self._bell = bell
         self._wanted_epoch = 0
         self._restarts = 0  # epoch of the newest world that was begun
+        self._reloads = 0  # epoch of the newest that another engine shall make
         self._played = 0
         self._next_id = 1
         self._inbox: deque[Command] = deque()
@@ -115,6 +116,7 @@ class Worker:
                 self._wanted_epoch = max(self._wanted_epoch, command.epoch)
             if isinstance(command, Restart):
                 self._restarts = command.epoch
+                self._reloads = command.epoch if command.reload else self._reloads
             self._wake.notify()
 
     def played(self, frame: int) -> None:
@@ -162,7 +164,7 @@ class Worker:
         if self._closing.is_set():
             return
         if self._director.needs_loading:
-            self._director.load(self._closing.is_set, self._unwanted)
+            self._director.load(self._useless, self._unwanted)
         elif self._director.may_step(self._played):
             self._director.step()
         else:
@@ -201,6 +203,10 @@ class Worker:
         director.foresee(self._foresight)
         stop_export = director.outputs.exporting and self._export_cancel.is_set()
         return stop_export or self._closing.is_set() or self._wanted_epoch != director.epoch
+
+    def _useless(self) -> bool:
+        """Whether the engine that is loaded will not be needed."""
+        return self._closing.is_set() or self._reloads > self._director.epoch
 
     def _unwanted(self) -> bool:
         """Whether another world is wanted than the one that is loaded."""

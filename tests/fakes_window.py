@@ -68,6 +68,7 @@ class Script:
     previews: list[str] = field(default_factory=list)  # asked for
     prefetched: list[int] = field(default_factory=list)  # page ids
     fail_preview: Exception | None = None
+    opened: int = 0
     closed: int = 0
     cancelled: int = 0
 
@@ -342,6 +343,7 @@ def opener(script: Script) -> Callable[[EngineConfig, Callable[[str, float], Non
         if script.fail_load is not None:
             error, script.fail_load = script.fail_load, None
             raise error
+        script.opened += 1
         return FakeEngine(script, config)
 
     return open_engine

@@ -299,14 +299,14 @@ def test_the_panels_show_the_history_of_the_branch_that_goes_on(window, qtbot, m
     """Its ancestors' too, with their pages, however long ago they were made: those come from the telemetry log."""
     monkeypatch.setattr(world, "PAGED_BLOCKS", 4)  # what the window itself keeps
     qtbot.waitUntil(lambda: window.world.blocks >= 8, timeout=3 * WAIT)
+    window.world.playback.pause()
     press_b_at(window, qtbot, 6 * 12 + 1)
+    qtbot.waitUntil(lambda: window.panels.pages.history.blocks >= 6, timeout=WAIT)
     history = window.panels.pages.history
     assert history.first_block == 0
-    assert history.blocks >= 6
     assert all(record.pages for record in window.world.telemetry)
     assert history.pages
     window.branching.dock.switch_wanted.emit(ROOT)
     qtbot.waitUntil(lambda: current(window) == ROOT, timeout=WAIT)
-    history = window.panels.pages.history
-    assert history.first_block == 0
-    assert history.blocks >= 8
+    qtbot.waitUntil(lambda: window.panels.pages.history.blocks >= 8, timeout=WAIT)
+    assert window.panels.pages.history.first_block == 0

@@ -235,5 +235,5 @@ def test_the_form_says_what_is_made_first_and_how_large_it_gets(make_window, qtb
     form.length.setCurrentIndex(1)
     form.strip.setChecked(True)
     made = one.world.reel.made / 16
-    assert form.note.text() == f"480 frames, 30.00 s, 1344 x 512. {30 - made:.1f} s of it are made first."
+    assert form.note.text() == f"480 frames, 30.00 s, 1344 × 512. {30 - made:.1f} s of it are made first."
     form.reject()

@@ -248,7 +248,7 @@ def test_the_layout_comes_back(window, qtbot):
     assert one.tabifiedDockWidgets(one.panels.pages) == [one.panels.provenance]
 
 
-def test_case_7_old_records_give_their_pages_back(window, monkeypatch):
+def test_case_7_old_records_give_their_pages_back(window, qtbot, monkeypatch):
     """CASES 7: a long sitting does not fill the memory with what no view shows any more."""
     one = window
     one.world.playback.pause()
@@ -257,5 +257,6 @@ def test_case_7_old_records_give_their_pages_back(window, monkeypatch):
     for block in range(newest.block + 1, newest.block + 20):
         one.world._tell_made([replace(newest, block=block, recall=None)])
     assert [bool(record.pages) for record in one.world.telemetry][-19:] == [False] * 14 + [True] * 5
+    qtbot.waitUntil(lambda: not one.panels._fresh, timeout=20000)  # they draw one after the other
     assert all(not record.pages for record in one.panels.stages.blocks)
     assert one.panels.pages.history.pages == newest.pages

@@ -8,6 +8,7 @@ from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl
 from PySide6.QtWidgets import QDialog, QProgressBar, QPushButton
 
 from tests.fakes_window import FakeSession, picture
+from tests.test_recorded import made, record
 from worldattention.app import replay
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.history import BlockRecord
@@ -131,3 +132,25 @@ def test_the_past_of_a_saved_world_is_decoded_with_progress(make_window, qtbot, 
         assert None not in shares[1:]  # it does not flicker
         qtbot.waitUntil(lambda: one.world.blocks > 40, timeout=WAIT)
         assert one.viewport.overlay is None
+
+
+def test_a_recording_waits_for_no_engine_that_is_being_loaded(make_window, qtbot, tmp_path):
+    record(tmp_path / "a.mp4", made(3))
+    one = make_window(load_s=4.0)
+    qtbot.waitUntil(
+        lambda: one.viewport.overlay is not None and bool(one.viewport.overlay.fraction), timeout=WAIT
+    )
+    one.library.open(tmp_path / "a.mp4")
+    qtbot.waitUntil(lambda: one.world.reel.made == 36, timeout=WAIT)
+    assert one.replay.active
+    assert one.script.opened == 0
+
+
+def test_until_the_first_picture_is_there_the_window_says_that_it_is_being_made(make_window, qtbot):
+    one = make_window(hold=threading.Event())
+    qtbot.waitUntil(
+        lambda: one.viewport.overlay is not None and "being made" in one.viewport.overlay.text, timeout=WAIT
+    )
+    one.script.hold.set()
+    qtbot.waitUntil(lambda: one.viewport.overlay is None, timeout=WAIT)
+    assert one.viewport.image is not None

@@ -143,3 +143,18 @@ def test_a_paused_world_stays_paused_in_the_past(clock):
     assert (clock.playback.position, clock.playback.running) == (35, False)
     clock.playback.show_moment(10_000)
     assert clock.playback.position == 35
+
+
+@pytest.mark.parametrize("wait", [3.0, 6.0])
+def test_the_rate_of_a_slow_world_counts_its_waits_however_long(clock, wait):
+    """A block in six seconds is two frames a second, also while the frames of one run past at sixteen."""
+    blocks(clock.reel, 1)
+    clock.playback.play()
+    clock.playback._tick()
+    for block in range(1, 4):
+        clock.run(wait)
+        clock.reel.append(0, picture(block, "x"))
+        clock.playback.wake()
+        clock.playback._tick()
+    clock.run(0.6)
+    assert 9 / (wait + 1) <= clock.playback.shown_fps <= 25 / (wait + 0.5)

@@ -16,6 +16,9 @@ Index = QModelIndex | QPersistentModelIndex
 class RowModel(QAbstractTableModel):
     """Rows of one thing each. `columns` are their titles, translated in `context`."""
 
+    numbers: tuple[int, ...] = ()
+    """Columns whose cells stand at the right, and their titles above them."""
+
     def __init__(self, context: str, columns: tuple[str, ...], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._context, self._columns = context, columns
@@ -37,6 +40,8 @@ class RowModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
+        if role == Qt.ItemDataRole.TextAlignmentRole and section in self.numbers:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         if orientation == Qt.Orientation.Horizontal:

@@ -28,6 +28,8 @@ START, END, STATE, PROMPT = range(4)
 class EventTable(RowModel):
     """Events as rows; edits go through the model and its undo stack."""
 
+    numbers = (START, END)
+
     def __init__(self, model: TimelineModel, parent: QObject | None = None) -> None:
         super().__init__("EventTable", COLUMNS, parent)
         self._model = model
@@ -52,7 +54,7 @@ class EventTable(RowModel):
             return (f"{event.start:.2f}", f"{event.end:.2f}", self._states[index.row()], event.prompt)[
                 index.column()
             ]
-        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in (START, END):
+        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in self.numbers:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.FontRole and index.column() in (START, END):
             return theme.font(12, fixed=True)

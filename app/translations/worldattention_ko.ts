@@ -43,12 +43,12 @@
         <translation>다른 이름으로 저장 …</translation>
     </message>
     <message>
-        <source>Open saved world …</source>
-        <translation>저장한 월드 열기 …</translation>
+        <source>Open world with its memory …</source>
+        <translation>기억이 있는 월드 열기 …</translation>
     </message>
     <message>
-        <source>Save world …</source>
-        <translation>월드 저장 …</translation>
+        <source>Save world with its memory …</source>
+        <translation>기억과 함께 월드 저장 …</translation>
     </message>
     <message>
         <source>Export …</source>
@@ -1131,6 +1131,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>From block {block} on: {preset}, {attention}, {retrieval}, seed {seed}.</source>
         <translation>블록 {block}부터: {preset}, {attention}, {retrieval}, 시드 {seed}.</translation>
+    </message>
+    <message>
+        <source>The first pictures are being made</source>
+        <translation>첫 그림을 만드는 중입니다</translation>
     </message>
     <message>
         <source>This machine makes the world more slowly than it plays, so the picture waits now and then. A lower density is quicker.</source>
