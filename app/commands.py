@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from PySide6.QtGui import QUndoCommand
 
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
 from worldattention.app.timeline.marks import Marker
 from worldattention.core.timeline import Timeline
+
+_STEPS = {
+    "Move": (
+        QT_TRANSLATE_NOOP("TimelineModel", "Move event"),
+        QT_TRANSLATE_NOOP("TimelineModel", "Move events"),
+    ),
+    "Delete": (
+        QT_TRANSLATE_NOOP("TimelineModel", "Delete event"),
+        QT_TRANSLATE_NOOP("TimelineModel", "Delete events"),
+    ),
+    "Duplicate": (
+        QT_TRANSLATE_NOOP("TimelineModel", "Duplicate event"),
+        QT_TRANSLATE_NOOP("TimelineModel", "Duplicate events"),
+    ),
+}
+
+
+def counted(what: str, ids: Collection[int]) -> str:
+    """The name of an undo step that changes one event or several."""
+    one, many = _STEPS[what]
+    return translate("TimelineModel", one if len(ids) == 1 else many)
 
 
 class MarkerEdit(QUndoCommand):

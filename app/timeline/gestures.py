@@ -85,9 +85,9 @@ class _EventGesture(Gesture):
         self._snapping = rules.NO_SNAPPING
 
     @property
-    def event_id(self) -> int:
-        """The event under the hand."""
-        return self._event.id
+    def gone(self) -> bool:
+        """Whether the event under the hand is no longer there."""
+        return all(event.id != self._event.id for event in self._model.timeline.events)
 
     def _snap(self, hand: Hand, ids: tuple[int, ...]) -> rules.Snapping:
         if not hand.tolerance:

@@ -8,8 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor, QImage, QUndoStack
 
 from worldattention.app import theme
-from worldattention.app.commands import MarkerEdit, TimelineEdit
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.commands import MarkerEdit, TimelineEdit, counted
 from worldattention.app.timeline import marks, rules, shifting
 from worldattention.app.timeline.marks import Arc, Marker, ModeChange
 from worldattention.app.timeline.shifting import Shifting
@@ -25,21 +24,6 @@ MAX_MODE_CHANGES = 400
 UNDO_LIMIT = 2000
 MARKER_REACH = 0.1
 """Seconds within which the playhead stands on a marker."""
-
-_STEPS = {
-    "Move": (
-        QT_TRANSLATE_NOOP("TimelineModel", "Move event"),
-        QT_TRANSLATE_NOOP("TimelineModel", "Move events"),
-    ),
-    "Delete": (
-        QT_TRANSLATE_NOOP("TimelineModel", "Delete event"),
-        QT_TRANSLATE_NOOP("TimelineModel", "Delete events"),
-    ),
-    "Duplicate": (
-        QT_TRANSLATE_NOOP("TimelineModel", "Duplicate event"),
-        QT_TRANSLATE_NOOP("TimelineModel", "Duplicate events"),
-    ),
-}
 
 
 class TimelineModel(QObject):
@@ -321,12 +305,12 @@ class TimelineModel(QObject):
     def delete_selected(self) -> None:
         """Deletes the selected events, or what of them is still to come."""
         if ids := self._selection:
-            self.edit(self._counted("Delete", ids), lambda old: rules.delete(old, ids, self._locked))
+            self.edit(counted("Delete", ids), lambda old: rules.delete(old, ids, self._locked))
 
     def duplicate_selected(self) -> None:
         """Copies the selected events behind themselves."""
         if ids := self._selection:
-            self.edit(self._counted("Duplicate", ids), lambda old: shifting.duplicate(old, ids, self._locked))
+            self.edit(counted("Duplicate", ids), lambda old: shifting.duplicate(old, ids, self._locked))
 
     def split(self) -> None:
         """Cuts the event at the cursor."""
@@ -336,7 +320,7 @@ class TimelineModel(QObject):
         """Moves the selected events by whole blocks."""
         if ids := self._selection:
             by = blocks * self.block_seconds
-            self.edit(self._counted("Move", ids), lambda old: Shifting.of(old, ids).to(by, self._locked)[0])
+            self.edit(counted("Move", ids), lambda old: Shifting.of(old, ids).to(by, self._locked)[0])
 
     def retime(self, event_id: int, edge: str, text: str) -> bool:
         """A typed time for one edge ("start" or "end") of an event."""
@@ -375,16 +359,16 @@ class TimelineModel(QObject):
         )
         return rules.Snapping(targets, tolerance, self.geometry.block_seconds(1), self.block_seconds)
 
+    def sought(self, seconds: float, tolerance: float) -> float:
+        """What is made is seen frame by frame; in what is to come, where edits are made, edges attract."""
+        near = self.snapping((), tolerance, aim=False).nearest(seconds) if seconds > self._locked else None
+        return seconds if near is None else near
+
     def latent_seconds(self, latent: int) -> float:
         """Start of a latent frame in seconds."""
         block, rest = divmod(latent, self.geometry.block_latents)
         start = self.geometry.block_seconds(block)
         return start + rest * (self.geometry.block_seconds(block + 1) - start) / self.geometry.block_latents
-
-    def _counted(self, what: str, ids: Collection[int]) -> str:
-        """The name of an undo step."""
-        one, many = _STEPS[what]
-        return translate("TimelineModel", one if len(ids) == 1 else many)
 
     def _show_markers(self, markers: tuple[Marker, ...]) -> None:
         self._markers = markers

@@ -269,11 +269,7 @@ class TimelineView(QWidget):
         return Hand(event.position(), seconds, 0.0 if free else SNAP_PIXELS / self._scale, adds)
 
     def _seek(self, seconds: float) -> None:
-        """In what is to come, where edits are made, the mark sticks to edges; what is made is seen frame by frame."""
-        if seconds > self._model.locked:
-            near = self._model.snapping((), SNAP_PIXELS / self._scale, aim=False).nearest(seconds)
-            seconds = seconds if near is None else near
-        self.seek_requested.emit(seconds)
+        self.seek_requested.emit(self._model.sought(seconds, SNAP_PIXELS / self._scale))
 
     def _begin(self, gesture: Gesture, hand: Hand) -> None:
         self._gesture, self._hand = gesture, hand
@@ -397,10 +393,8 @@ class TimelineView(QWidget):
     def _events_changed(self) -> None:
         self._changes += 1
         gesture = self._gesture
-        if isinstance(gesture, gestures.MoveGesture | gestures.ResizeGesture):
-            ids = {event.id for event in self._model.timeline.events}
-            if gesture.event_id not in ids:
-                self.cancel_gesture()
+        if isinstance(gesture, gestures.MoveGesture | gestures.ResizeGesture) and gesture.gone:
+            self.cancel_gesture()
         self._describe()
         self.range_changed.emit()
         self.update()
