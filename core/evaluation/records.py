@@ -18,14 +18,15 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Part `number` (from 1) of `parts` of an evaluation's episodes: every `parts`-th of them."""
+    """Part `number` (from 1) of `parts` of an evaluation's episodes: consecutive ones, since places take turns."""
 
     number: int = 1
     parts: int = 1
 
     def of(self, episodes: int) -> tuple[int, ...]:
         """The indices of its episodes, of those from 0 to `episodes` - 1."""
-        return tuple(range(self.number - 1, episodes, self.parts))
+        first, end = (episodes * number // self.parts for number in (self.number - 1, self.number))
+        return tuple(range(first, end))
 
 
 EVERYTHING = Share()
