@@ -1,5 +1,7 @@
 """Captured passes against plain ones: the logic around a CUDA graph, with a recorder that repeats the pass."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 
@@ -118,3 +120,27 @@ def test_a_steady_decoder_is_captured_and_shared():
     ours[0].set_state(kept)
     assert torch.equal(ours[0].decode_block(latents), frames)
     assert recorder.recorded == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_only_a_steady_decoders_convolutions_are_timed_by_cudnn(monkeypatch, fails):
+    """Their shape comes again in every block; what else the process runs keeps cuDNN's own choice."""
+    vae, seen = tiny_vae(), []
+    honest = vae.post_quant_conv.forward
+
+    def watched(z):
+        seen.append(torch.backends.cudnn.benchmark)
+        if fails and seen[-1]:
+            raise RuntimeError("out of memory")
+        return honest(z)
+
+    monkeypatch.setattr(vae.post_quant_conv, "forward", watched)
+    steady = SteadyDecoder(vae, Repeater(), compiled=False)
+    decoder = WanStreamingDecoder(vae, torch.device("cpu"), torch.float32, steady)
+    decoder.decode_block(torch.randn(3, 16, 2, 3))
+    with pytest.raises(RuntimeError) if fails else nullcontext():
+        decoder.decode_block(torch.randn(3, 16, 2, 3))
+    assert seen[:2] == [False, False]  # a world's first latent, then the others
+    assert all(seen[2:])
+    assert len(seen) > 2
+    assert not torch.backends.cudnn.benchmark

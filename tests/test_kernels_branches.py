@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worldattention.core.hsa.parameters import block_average
 from worldattention.kernels import ops
 from worldattention.kernels.reference.linear import coarse_rank
 from worldattention.kernels.testing import assert_as_exact_as
@@ -64,6 +65,14 @@ def test_coarse_rows_project_each_segment(segment: int) -> None:
     np.testing.assert_allclose(got.numpy(), coarse_by_loops(x, projection), atol=2e-5)
     # A part of a longer window, as the tail is, is not contiguous across samples.
     torch.testing.assert_close(ops.coarse_rows(x[:, segment:], projection), got[:, projection.shape[0] :])
+
+
+def test_coarse_rows_are_independent_of_how_the_projection_lies() -> None:
+    x, projection = torch.randn(1, 140, 2, 5), torch.randn(2, 70)
+    torch.testing.assert_close(
+        ops.coarse_rows(x, projection.T.contiguous().T), ops.coarse_rows(x, projection)
+    )
+    assert block_average(1560).is_contiguous()  # rows of 25 numbers cost a GPU's fast loads
 
 
 def test_coarse_rows_want_whole_segments() -> None:

@@ -10,7 +10,7 @@ def block_average(segment: int) -> Tensor:
     """E that averages runs of 64 tokens, [ceil(segment / 64), segment]; the last run may be short."""
     run = torch.arange(segment) // ROW_TOKENS
     rows = torch.nn.functional.one_hot(run, coarse_rank(segment)).T.float()
-    return rows / rows.sum(dim=1, keepdim=True)
+    return (rows / rows.sum(dim=1, keepdim=True)).contiguous()
 
 
 class HSAParameters(nn.Module):

@@ -7,7 +7,8 @@ On a GPU the step of a running world is compiled and captured.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -57,6 +58,20 @@ def _filled(cache: list[Any]) -> list[Tensor]:
     return [kept for kept in cache if kept is not None]
 
 
+@contextmanager
+def fastest_convolutions() -> Iterator[None]:
+    """cuDNN times its convolutions on their first use, instead of guessing; for steps of one shape.
+
+    It guesses an Ampere kernel for the 96 channels of the full resolution, where the decoder spends a third.
+    """
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = True
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before
+
+
 class SteadyDecoder:
     """`decode_step` of a running world as one captured step over one set of weights, shared by all decoders.
 
@@ -88,7 +103,8 @@ class _CapturedStep:
 
         def run() -> tuple[Tensor, list[Any]]:
             later = list(self._cache)
-            return step(self._z, later), later
+            with fastest_convolutions():
+                return step(self._z, later), later
 
         (self._frames, self._later), self._replay = recorder(run)
 
