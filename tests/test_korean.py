@@ -4,9 +4,11 @@ import random
 import unicodedata
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from worldattention.core.models.text import TextEncoding
 from worldattention.core.pocket.korean import describe, is_korean, parse_korean, to_english
 from worldattention.core.pocket.mentions import parse
 from worldattention.core.pocket.text import PocketTextEncoder
@@ -137,9 +139,9 @@ def test_the_encoder_gets_the_english_sentence():
     class Hears:
         def encode(self, text):
             heard.append(text)
-            return text
+            return TextEncoding(torch.zeros(64, 4), torch.zeros(4), 1)
 
     encoder = PocketTextEncoder(Hears())
     encoder.encode("여자가 도시에서 연을 날린다")
     encoder.encode("a dragon flies over Tokyo")
-    assert heard == ["A woman flies a kite in the city.", "a dragon flies over Tokyo"]
+    assert set(heard) == {"A woman flies a kite in the city.", "a dragon flies over Tokyo"}

@@ -13,10 +13,11 @@ from worldattention.core import loading
 from worldattention.core.evaluation.understanding import best_threshold, measure_understanding, roc_area
 from worldattention.core.evaluation.understanding_prompts import FREE_PARAPHRASES, OTHER_WORLDS
 from worldattention.core.models.text import MiniLMEncoder
-from worldattention.core.pocket.grammar import prompt_table
+from worldattention.core.pocket.grammar import prompt_table, sentence
 from worldattention.core.pocket.mentions import parse
 from worldattention.core.pocket.prompts import SIMILARITY_KNOWN, understand
 from worldattention.core.pocket.text import PocketTextEncoder
+from worldattention.core.pocket.vocabulary import VOCABULARY
 from worldattention.core.project import Project, save_project
 from worldattention.core.timeline import Event, make_timeline
 
@@ -71,6 +72,20 @@ def test_korean_is_as_near_as_its_english_sentence(encoder):
     assert torch.equal(pocket.encode(text).tokens, encoder.encode(english).tokens)
     assert pocket.understand(text).known
     assert encoder.encode(text).pooled @ encoder.encode(english).pooled < 0.4
+
+
+def test_scenes_are_found_in_other_words(encoder):
+    """The prompt index compares what prompts name: among other scenes, a paraphrase is nearest to its own."""
+    pocket, rng = PocketTextEncoder(encoder), random.Random()
+    scenes = [tuple(rng.randrange(len(values)) for values in VOCABULARY.values()) for _ in range(12)]
+    scenes = list(dict.fromkeys(scenes))
+    first, again = (
+        torch.stack([pocket.encode(sentence(*scene, rng)).pooled for scene in scenes]) for _ in range(2)
+    )
+    assert ((again @ first.T).argmax(1) == torch.arange(len(scenes))).all()
+    words = "A man in the city throws a ball during the day."
+    assert torch.equal(pocket.encode(words).tokens, encoder.encode(words).tokens)
+    assert torch.equal(pocket.encode("Zebras!").pooled, encoder.encode("Zebras!").pooled)
 
 
 @pytest.mark.parametrize("text", ["ボールを投げる男", "Девушка на пляже с собакой", "海滩上的女人"])

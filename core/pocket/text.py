@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from worldattention.core.models.text import TextEncoder, TextEncoding
-from worldattention.core.pocket.korean import to_english
+from worldattention.core.pocket.korean import describe, mentioned, to_english
 from worldattention.core.pocket.prompts import Understood, understand
 
 
 class PocketTextEncoder:
-    """Wraps an English encoder. Timelines and telemetry keep what was typed; only the encoding is of English."""
+    """Wraps an English encoder. Timelines and telemetry keep what was typed; only the encoding is of English.
+
+    The model attends to the tokens of the words as they are. The prompt index compares scenes: `pooled` is of the
+    grammar's own sentence for what a prompt names, so that other words for the same scene find it, and a scene
+    elsewhere in the same words does not.
+    """
 
     def __init__(self, english: TextEncoder) -> None:
         self._english = english
 
     def encode(self, text: str) -> TextEncoding:
         """The encoding of a prompt in English, or in Korean of the grammar."""
-        return self._english.encode(to_english(text))
+        encoding, scene = self._english.encode(to_english(text)), scene_of(text)
+        return replace(encoding, pooled=self._english.encode(scene).pooled) if scene else encoding
 
     def understand(self, text: str) -> Understood:
         """What the world makes of a prompt, with its similarity to what the world knows."""
         return understand(text, self._english)
+
+
+def scene_of(text: str) -> str:
+    """The grammar's sentence for the scene that a prompt names; "" when it names nothing of the world.
+
+    Day and clear weather, which go without saying, are never said.
+    """
+    mentions = mentioned(text)
+    return describe(replace(mentions, time=mentions.time or None, weather=mentions.weather or None))
 
 
 def understood_by(encoder: TextEncoder, prompt: str) -> Understood | None:
