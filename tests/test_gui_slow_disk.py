@@ -24,16 +24,19 @@ STORY = make_timeline([Event(n + 1, n, n + 1.0, f"a {('red', 'blue')[n % 2]} hou
 def test_case_10_a_slow_disk_stalls_no_window(make_window, qtbot, tmp_path, monkeypatch, blocks):
     """Frames, telemetry, latents, pages and unsaved work are all written and read, and none by the window's thread."""
     here, calls = [], []
-    for name in ("pwrite", "pread", "preadv", "fsync"):
 
-        def slowly(*arguments, name=name, real=getattr(os, name)):
+    def slowed(name, real):
+        def call(*arguments):
             calls.append(name)
             if threading.current_thread() is threading.main_thread():
                 here.append(name)
             time.sleep(SLOW_S)
             return real(*arguments)
 
-        monkeypatch.setattr(os, name, slowly)
+        return call
+
+    for name in ("pwrite", "pread", "preadv", "fsync"):
+        monkeypatch.setattr(os, name, slowed(name, getattr(os, name)))
     pages = SlowDisk(SLOW_S)
     monkeypatch.setattr(disk, "DiskIO", lambda: pages)
     quotas = {"device_quota_bytes": PAGE_BYTES, "dram_quota_bytes": PAGE_BYTES, "folder": tmp_path / "pages"}
