@@ -216,7 +216,9 @@ def _project(file: _ProjectFile) -> Project:
 
 
 def _with_timeline(history: History, timeline: Timeline) -> History:
-    return history.put(replace(history.get(history.current), timeline=timeline))
+    branch, ids = history.get(history.current), {event.id for event in timeline.events}
+    extra = {number: keys for number, keys in branch.event_extra.items() if number in ids}
+    return history.put(replace(branch, timeline=timeline, event_extra=extra))
 
 
 def _read(path: Path) -> str:
