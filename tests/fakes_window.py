@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from worldattention.app.main_window import Setup
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.geometry import POCKET_GEOMETRY
@@ -347,6 +348,17 @@ def opener(script: Script) -> Callable[[EngineConfig, Callable[[str, float], Non
         return FakeEngine(script, config)
 
     return open_engine
+
+
+def scripted(script: Script, timeline: Timeline, folder: Path) -> Setup:
+    """What a window needs for a world of this script."""
+    return Setup(
+        open_engine=opener(script),
+        open_session=FakeSession,
+        configure=lambda settings: settings.engine_config(),
+        project=Project("Test", timeline=timeline),
+        cache_folder=folder / "cache",
+    )
 
 
 def picture(block: int, prompt: str) -> np.ndarray:

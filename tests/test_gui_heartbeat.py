@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
 
-from tests.fakes_window import FakeSession, Script, opener
+from tests.fakes_window import Script, scripted
 from worldattention.app import theme
 from worldattention.app.collector import collecting
 from worldattention.app.commandline.options import Options
-from worldattention.app.main_window import MainWindow, Setup
+from worldattention.app.main_window import MainWindow
 from worldattention.app.window_run import make_setup
-from worldattention.core.project import Project
 from worldattention.core.timeline import Event, make_timeline
 
 BEAT_MS = 10
@@ -82,15 +81,7 @@ def story():
 @pytest.mark.timeout(300)
 def test_the_window_never_stalls_over_a_scripted_engine(qtbot, qapp, tmp_path, seconds):
     theme.apply_theme(qapp, "dark")
-    window = MainWindow(
-        Setup(
-            open_engine=opener(Script(step_s=0.3)),
-            open_session=FakeSession,
-            configure=lambda settings: settings.engine_config(),
-            project=Project("Test", timeline=story()),
-            cache_folder=tmp_path / "cache",
-        )
-    )
+    window = MainWindow(scripted(Script(step_s=0.3), story(), tmp_path))
     open_all(window)
     with collecting(window.world):
         window.start()

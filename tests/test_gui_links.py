@@ -7,16 +7,15 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 
-from tests.fakes_window import FakeEngine, FakeSession, Script, opener
+from tests.fakes_window import FakeEngine, Script, scripted
 from worldattention.app import playback, theme
-from worldattention.app.main_window import MainWindow, Setup
+from worldattention.app.main_window import MainWindow
 from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.provenance import ProvenancePanel
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.panels.stages import STAGES, StagesPanel, stages_of
 from worldattention.app.thumbnails import Thumbnails
 from worldattention.core.config import EngineConfig
-from worldattention.core.project import Project
 from worldattention.core.timeline import Event, make_timeline
 
 STORY = make_timeline(
@@ -35,15 +34,7 @@ def records():
 def window(qtbot, qapp, tmp_path, monkeypatch):
     monkeypatch.setattr(playback, "FRAME_MS", 10.0)
     theme.apply_theme(qapp, "dark")
-    one = MainWindow(
-        Setup(
-            open_engine=opener(Script(step_s=0.02, load_s=0.01)),
-            open_session=FakeSession,
-            configure=lambda settings: settings.engine_config(),
-            project=Project("Test", timeline=STORY),
-            cache_folder=tmp_path / "cache",
-        )
-    )
+    one = MainWindow(scripted(Script(step_s=0.02, load_s=0.01), STORY, tmp_path))
     one.show()
     qtbot.waitExposed(one)
     one.start()

@@ -8,12 +8,11 @@ import gc
 import psutil
 import pytest
 
-from tests.fakes_window import FakeSession, Script, opener
+from tests.fakes_window import Script, scripted
 from tests.test_gui_heartbeat import open_all, story
 from worldattention.app import playback, theme
 from worldattention.app.collector import collecting
-from worldattention.app.main_window import MainWindow, Setup
-from worldattention.core.project import Project
+from worldattention.app.main_window import MainWindow
 
 MINUTE = 80
 """Blocks of a minute at 16 frames a second."""
@@ -36,15 +35,7 @@ def test_case_7_a_long_session_in_the_window_grows_by_its_small_pictures_only(
 ):
     monkeypatch.setattr(playback, "FRAME_MS", 2.0)
     theme.apply_theme(qapp, "dark")
-    window = MainWindow(
-        Setup(
-            open_engine=opener(Script(step_s=0.002)),
-            open_session=FakeSession,
-            configure=lambda settings: settings.engine_config(),
-            project=Project("Test", timeline=story()),
-            cache_folder=tmp_path / "cache",
-        )
-    )
+    window = MainWindow(scripted(Script(step_s=0.002), story(), tmp_path))
     open_all(window)
     with collecting(window.world):
         window.start()

@@ -9,14 +9,13 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
 
-from tests.fakes_window import FakeSession, Script, opener
+from tests.fakes_window import Script, scripted
 from worldattention.app import playback, theme
-from worldattention.app.main_window import MainWindow, Setup
+from worldattention.app.main_window import MainWindow
 from worldattention.app.panels.panels import TURN_MS
 from worldattention.app.timeline import paint
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.view import TimelineView
-from worldattention.core.project import Project
 from worldattention.core.timeline import Event, make_timeline
 
 STORY = make_timeline([Event(1, 0, 5, "a red house by the sea"), Event(2, 5, 60, "a green hill in the rain")])
@@ -26,15 +25,7 @@ STORY = make_timeline([Event(1, 0, 5, "a red house by the sea"), Event(2, 5, 60,
 def window(qtbot, qapp, tmp_path, monkeypatch):
     monkeypatch.setattr(playback, "FRAME_MS", 10.0)
     theme.apply_theme(qapp, "dark")
-    one = MainWindow(
-        Setup(
-            open_engine=opener(Script(step_s=0.02, load_s=0.01)),
-            open_session=FakeSession,
-            configure=lambda settings: settings.engine_config(),
-            project=Project("Test", timeline=STORY),
-            cache_folder=tmp_path / "cache",
-        )
-    )
+    one = MainWindow(scripted(Script(step_s=0.02, load_s=0.01), STORY, tmp_path))
     one.show()
     qtbot.waitExposed(one)
     yield one

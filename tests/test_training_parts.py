@@ -9,12 +9,12 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from tests.shots import CPU, new_planner
 from worldattention.core.models.checkpoint import read_weights
 from worldattention.core.models.row_int8 import ROW_SCALE, from_rows, to_rows
 from worldattention.core.pocket.training import transformer as training
 from worldattention.core.pocket.training.checkpoint import load_weights, save_weights
 from worldattention.core.pocket.training.clock import StageClock
-from worldattention.core.pocket.training.data import CLIPS, ClipTable, LatentPool
 from worldattention.core.pocket.training.distributed import Group
 from worldattention.core.pocket.training.windows import (
     BLOCK,
@@ -23,20 +23,12 @@ from worldattention.core.pocket.training.windows import (
     Planner,
 )
 
-CPU = torch.device("cpu")
 GROUP = Group(0, 1, CPU)
-
-
-class _Pool(LatentPool):
-    """Clips without pictures: planning needs no more."""
-
-    def __init__(self) -> None:
-        self.clips = ClipTable.of(CLIPS, CPU)
 
 
 @pytest.fixture
 def planner() -> Planner:
-    return Planner(_Pool(), MEMORY_LAYOUT, torch.Generator().manual_seed(int(torch.randint(1 << 30, ()))))
+    return new_planner()
 
 
 def test_paired_shots_do_not_see_each_other(planner: Planner) -> None:
