@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
 )
 
 from tests.test_recorder import decode
+from tests.window_hands import blocks, texts
 from worldattention.app.export import ExportJob
 from worldattention.core import recorder
 from worldattention.core.errors import UserError
@@ -17,14 +18,6 @@ from worldattention.core.errors import UserError
 @pytest.fixture
 def window(make_window):
     return make_window
-
-
-def blocks(qtbot, window, count, timeout=60000):
-    qtbot.waitUntil(lambda: window.world.blocks >= count, timeout=timeout)
-
-
-def texts(window):
-    return [notice.text for notice in window.notifications.history]
 
 
 def test_export_writes_what_was_made_and_makes_the_rest(window, qtbot, tmp_path):

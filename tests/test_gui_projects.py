@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QMenu,
 )
 
+from tests.window_hands import blocks, texts
 from worldattention.app import file_dialogs, project_files
 from worldattention.core.project import Project, load_project, save_project
 from worldattention.core.timeline import Event, make_timeline
@@ -19,14 +20,6 @@ TWO = make_timeline([Event(1, 0, 3, "a red house by the sea"), Event(2, 3, 30, "
 @pytest.fixture
 def window(make_window):
     return make_window
-
-
-def blocks(qtbot, window, count, timeout=60000):
-    qtbot.waitUntil(lambda: window.world.blocks >= count, timeout=timeout)
-
-
-def texts(window):
-    return [notice.text for notice in window.notifications.history]
 
 
 def test_save_and_open(window, qtbot, tmp_path, monkeypatch):

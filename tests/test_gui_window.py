@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from tests.fakes_window import FakeSession, Script, opener, picture
+from tests.window_hands import blocks, texts
 from worldattention.app import playback, theme
 from worldattention.app.export import ExportJob
 from worldattention.app.main_window import MainWindow, Setup
@@ -75,14 +76,6 @@ def window(qtbot, qapp, tmp_path):
         assert one.world_ended
         one.deleteLater()
     qapp.processEvents()
-
-
-def blocks(qtbot, window, count, timeout=60000):
-    qtbot.waitUntil(lambda: window.world.blocks >= count, timeout=timeout)
-
-
-def texts(window):
-    return [notice.text for notice in window.notifications.history]
 
 
 def test_a_project_plays_at_16_frames_a_second_and_no_frame_is_skipped(window, qtbot, real_clock):

@@ -1,0 +1,11 @@
+"""What the tests of the whole window ask it."""
+
+
+def blocks(qtbot, window, count, timeout=60000):
+    """Waits until the world has this many blocks."""
+    qtbot.waitUntil(lambda: window.world.blocks >= count, timeout=timeout)
+
+
+def texts(window):
+    """What was notified, oldest first."""
+    return [notice.text for notice in window.notifications.history]
