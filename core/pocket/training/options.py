@@ -15,7 +15,7 @@ STAGES = (
 """In the order in which they need each other."""
 
 RECIPE = ("text-pack", "autoencoder", "transformer", "memory", "refine", "hsa", "reader")
-"""The stages that the shipped weights went through, which run when none are named."""
+"""From nothing, and what runs when none are named. The shipped weights went on from such: see the model card."""
 
 MINUTES: Mapping[str, float] = {
     "autoencoder": 4.3,
@@ -29,8 +29,8 @@ MINUTES: Mapping[str, float] = {
     "first-block": 1.5,
     "adversarial": 2.0,
 }
-"""What the shipped weights were given, on two H200 GPUs, and a guess for stages that they did not go through. The
-text pack takes what it takes."""
+"""On two H200 GPUs, for weights from nothing; a guess for the stages outside of `RECIPE`. The text pack takes what it
+takes."""
 
 
 @dataclass(frozen=True, slots=True)
