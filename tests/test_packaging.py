@@ -132,7 +132,8 @@ def test_a_wheel_made_from_the_source_distribution_is_the_same(
 def test_the_source_distribution_holds_what_checks_it(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    for name in ("LICENSE", "README.md", "CONTRIBUTING.md", "Makefile", "constraints.txt", "setup.py"):
+    pages = ("LICENSE", "README.md", "CONTRIBUTING.md", "DESIGN.md")
+    for name in (*pages, "Makefile", "constraints.txt", "setup.py"):
         assert name in names
     tests = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")}
     assert tests <= names

@@ -1,4 +1,4 @@
-"""The README holds: its example is a project, its commands and options exist, its paths are there."""
+"""README and DESIGN hold: the example is a project, commands and options exist, and so does all that is cited."""
 
 import re
 from pathlib import Path
@@ -47,3 +47,19 @@ def test_targets_of_make_and_paths_are_there():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
     for path in re.findall(r"[`(]((?:assets|packaging|app|core|kernels)/[\w./-]*)[`)]", TEXT):
         assert (ROOT / path).exists(), path
+
+
+def test_every_cited_section_and_case_is_there():
+    """`DESIGN 3` in a comment, `CASES 7`, and `case_07` in a test's name lead to something that can be read."""
+    design = (ROOT / "DESIGN.md").read_text(encoding="utf-8")
+    sections = set(re.findall(r"^## (\d+)\.", design, re.MULTILINE))
+    cases = set(re.findall(r"^\| (\d+) \|", design, re.MULTILINE))
+    folders = ("app", "core", "kernels", "tests")
+    texts = [path.read_text(encoding="utf-8") for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    numbers = re.findall(r"DESIGN (?:section )?(\d+(?:(?:,| and) \d+)*)", "\n".join(texts))
+    cited = {number for group in numbers for number in re.findall(r"\d+", group)}
+    assert cited
+    assert cited <= sections
+    held = {str(int(number)) for text in texts for number in re.findall(r"(?:case_|CASES )(\d+)", text)}
+    assert held
+    assert held <= cases
