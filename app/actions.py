@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from worldattention.app import icons
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate, worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def make_actions(window: QWidget, handlers: dict[str, Callable[[], object]]) -> 
     """One action for every spec; `handlers` has the same names."""
     actions: dict[str, QAction] = {}
     for name, spec in SPECS.items():
-        action = QAction(spec.title, window)
+        action = QAction(window)
         action.setObjectName(name)
         action.setShortcuts([QKeySequence(key) for key in spec.keys])
         if not spec.everywhere:
@@ -115,11 +115,10 @@ def make_actions(window: QWidget, handlers: dict[str, Callable[[], object]]) -> 
         if spec.icon:
             action.setIcon(icons.icon(spec.icon))
         action.setCheckable(spec.checkable)
-        keys = f" ({spec.keys[0]})" if spec.keys else ""
-        action.setToolTip(spec.title.removesuffix(" …") + keys)
         action.triggered.connect(lambda _checked=False, handler=handlers[name]: handler())
         window.addAction(action)
         actions[name] = action
+    worded(window, lambda: _name_actions(actions))
     return actions
 
 
@@ -127,13 +126,25 @@ def fill_menus(bar: QMenuBar, actions: dict[str, QAction]) -> dict[str, QMenu]:
     """The menus; returned by their titles. Alt and the letter behind & open one."""
     menus: dict[str, QMenu] = {}
     for title, names in MENUS:
-        menu = bar.addMenu(translate("Actions", title))
+        menu = menus[title] = bar.addMenu("")
         for name in names:
             if name == "-":
                 menu.addSeparator()
             elif name not in actions:
-                menus[name] = menu.addMenu(translate("Actions", name))
+                menus[name] = menu.addMenu("")
             else:
                 menu.addAction(actions[name])
-        menus[title.replace("&", "")] = menu
-    return menus
+
+    def name_menus() -> None:
+        for title, menu in menus.items():
+            menu.setTitle(translate("Actions", title))
+
+    worded(bar, name_menus)
+    return {title.replace("&", ""): menu for title, menu in menus.items()}
+
+
+def _name_actions(actions: dict[str, QAction]) -> None:
+    for name, spec in SPECS.items():
+        keys = f" ({spec.keys[0]})" if spec.keys else ""
+        actions[name].setText(spec.title)
+        actions[name].setToolTip(spec.title.removesuffix(" …") + keys)

@@ -58,15 +58,13 @@ def remember(state_file: Path, appearance: Appearance) -> None:
 
 
 def take_on(app: QApplication, appearance: Appearance) -> None:
-    """Dresses the application and makes it speak. Texts are made with the window: a language that is chosen
-    later shows in the next one.
-    """
+    """Dresses the application and makes it speak."""
     theme.apply_theme(app, appearance.theme)
     speak(app, appearance.language)
 
 
 def speak(app: QApplication, language: str) -> None:
-    """Texts that are made from now on are in this language; those without a translation stay English."""
+    """All words are in this language from now on, also those of open windows; untranslated ones stay English."""
     for old in app.findChildren(QTranslator):
         app.removeTranslator(old)
         old.setParent(None)

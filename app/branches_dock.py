@@ -8,8 +8,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QIcon, QImage, QKeyEvent, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QTreeWidget, QTreeWidgetItem, QWidget
 
-from worldattention.app.panels.dock import PanelDock, flat_button
-from worldattention.app.texts import tip
+from worldattention.app.panels.dock import PanelDock, flat_button, name_button
+from worldattention.app.texts import tip, worded
 from worldattention.app.timeline.layout import clock
 from worldattention.core.geometry import Geometry
 from worldattention.core.history import Branch, History
@@ -29,30 +29,40 @@ class BranchesDock(PanelDock):
     def __init__(
         self, picture: Callable[[Branch], QImage | None], branch: QAction, parent: QWidget | None = None
     ) -> None:
-        super().__init__("branches", "", parent)
+        super().__init__("branches", parent)
         self._picture = picture
+        self._branch = branch
         self._shown: History | None = None
-        self.setWindowTitle(self.tr("Branches"))
-        self.setAccessibleName(self.tr("Branches"))
+        self._known: tuple[History, Geometry] | None = None
         self.tree = _Tree()
-        self.tree.setAccessibleName(self.tr("Branches of this world"))
-        self.tree.setHeaderLabels([self.tr("Name"), self.tr("From"), self.tr("Prompt")])
         self.tree.itemActivated.connect(lambda item: self.switch_wanted.emit(item.data(NAME, _ROLE)))
         self.tree.itemChanged.connect(self._changed)
         self.tree.itemSelectionChanged.connect(self._set_tools)
         self.tree.delete_pressed.connect(self._delete)
-        here = flat_button("branch", branch.toolTip())
-        here.clicked.connect(branch.trigger)
-        self.go = flat_button("play", self.tr("Go to this branch"))
+        self.here = flat_button("branch")
+        self.here.clicked.connect(branch.trigger)
+        self.go = flat_button("play")
         self.go.clicked.connect(lambda: self._of_selected(self.switch_wanted.emit))
-        self.delete = flat_button("delete", self.tr("Delete this branch"))
+        self.delete = flat_button("delete")
         self.delete.clicked.connect(self._delete)
-        self.fill(self.tree, [here, self.go, self.delete])
+        self.fill(self.tree, [self.here, self.go, self.delete])
         self._set_tools()
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.set_title(self.tr("Branches"))
+        self.tree.setAccessibleName(self.tr("Branches of this world"))
+        self.tree.setHeaderLabels([self.tr("Name"), self.tr("From"), self.tr("Prompt")])
+        name_button(self.here, self._branch.toolTip())
+        name_button(self.go, self.tr("Go to this branch"))
+        name_button(self.delete, self.tr("Delete this branch"))
+        if self._known is not None:
+            self._shown = None
+            self.show_history(*self._known)
 
     def show_history(self, history: History, sizes: Geometry) -> None:
         """The tree as it is now; the selection stays."""
-        outline = history.outline
+        outline, self._known = history.outline, (history, sizes)
         if outline == self._shown:
             return
         moved = self._shown is None or self._shown.current != outline.current

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QImage, QUndoCommand
 from PySide6.QtWidgets import QMenu
 
+from worldattention.app import commands
 from worldattention.app.branches_dock import BranchesDock
 from worldattention.app.messages import Branched
 from worldattention.app.notifications import WARNING
@@ -52,7 +53,7 @@ def _merged(
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What was asked of the worker: its undo text, whether it makes a branch, and what comes after it."""
+    """What was asked of the worker: the text of its undo step, whether it makes a branch, and what comes after it."""
 
     text: str
     makes: bool
@@ -142,7 +143,7 @@ class Branching(QObject):
     def switch(self, name: str) -> None:
         """Goes on at the end of another branch."""
         if name != self._current:
-            self._wishes.append(_Wish(self.tr("Switch branch"), makes=False))
+            self._wishes.append(_Wish(commands.SWITCH_BRANCH, makes=False))
             self._world.switch_branch(name, self._model.timeline)
 
     def clear(self) -> None:
@@ -157,7 +158,7 @@ class Branching(QObject):
     def _continue(self, block: int, then: Callable[[], object] | None = None) -> None:
         history = self._world.history(self._model.timeline)
         name = history.free_name(self.tr("Branch"), self._used)
-        self._wishes.append(_Wish(self.tr("Continue from here"), makes=True, then=then))
+        self._wishes.append(_Wish(commands.CONTINUE_FROM_HERE, makes=True, then=then))
         self._world.rewind(block, name, self._model.timeline)
 
     def _block_near(self, frame: int) -> int:
@@ -186,7 +187,7 @@ class Branching(QObject):
             taken = self.tr("“{}” was deleted and can still be brought back: choose another name.")
             self._refused_name(taken.format(new))
         elif new != name:
-            text, rename = self.tr("Rename branch"), self._world.rename_branch
+            text, rename = commands.RENAME_BRANCH, self._world.rename_branch
             self._model.undo_stack.push(_Renaming(text, name, new, rename))
 
     def _delete(self, name: str) -> None:
@@ -197,7 +198,8 @@ class Branching(QObject):
             return
         self._gone.add(name)
         delete, restore = self._world.delete_branch, self._world.restore_branch
-        self._model.undo_stack.push(_Deleting(self.tr("Delete branch"), name, delete, restore))
+        text = commands.DELETE_BRANCH
+        self._model.undo_stack.push(_Deleting(text, name, delete, restore))
         self._window.notifications.tell(self.tr("“{}” is deleted; undo brings it back.").format(name))
 
     def _refused_name(self, sentence: str) -> None:

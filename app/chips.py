@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from worldattention.app import theme
-from worldattention.app.texts import QT_TRANSLATE_NOOP, tip, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, tip, translate, worded
 from worldattention.core.pocket.prompts import Understood
 
 HEIGHT = 22
@@ -63,23 +63,16 @@ class Chip:
 
     @property
     def text(self) -> str:
-        """What stands on the chip."""
+        """What stands on the chip, in the language of the window."""
         if self.value is None:
-            return self.kind
-        return translate("Chips", "{0} shirt").format(self.value) if self.kind == _shirt() else self.value
-
-
-def _shirt() -> str:
-    return translate("Chips", "shirt")
+            return translate("Chips", self.kind)
+        value = translate("Chips", self.value)
+        return translate("Chips", "{0} shirt").format(value) if self.kind == "shirt" else value
 
 
 def chips_of(understood: Understood) -> tuple[Chip, ...]:
-    """The chips of a prompt, in the words of the window: those with a value first."""
-    chips = [
-        Chip(translate("Chips", kind), value if value is None else translate("Chips", value))
-        for name, kind in KINDS
-        for value in (getattr(understood, name),)
-    ]
+    """The chips of a prompt: those with a value first."""
+    chips = [Chip(kind, getattr(understood, name)) for name, kind in KINDS]
     return tuple(sorted(chips, key=lambda chip: chip.value is None))
 
 
@@ -90,7 +83,11 @@ class ChipRow(QWidget):
         super().__init__(parent)
         self.chips: tuple[Chip, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
         self.setAccessibleName(self.tr("Understood"))
+        self.show_chips(self.chips)
 
     @property
     def sentence(self) -> str:

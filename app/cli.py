@@ -6,6 +6,7 @@ Start-up is quick because each command imports what it needs when it runs.
 from __future__ import annotations
 
 import argparse
+import difflib
 import errno
 import importlib
 import logging
@@ -62,12 +63,21 @@ def _run(arguments: list[str]) -> int:
     module = _module(name or "window")
     parser = _command_parser(name) if name else _window_parser()
     module.add_arguments(parser)
-    if name is None and len(arguments) > 1 and arguments[0].isalpha() and not Path(arguments[0]).exists():
-        parser.error(f"'{arguments[0]}' is neither a command ({', '.join(COMMANDS)}) nor a project file")
+    if name is None and arguments and _is_no_project(arguments[0]):
+        near = difflib.get_close_matches(arguments[0], COMMANDS, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"the commands are {', '.join(COMMANDS)}"
+        parser.error(f"there is no command '{arguments[0]}', and no such project; {hint}")
     parsed = parser.parse_args(arguments[1:] if name else arguments)
     options = take_common(parsed)
     set_up_logging(options.debug)
     return int(module.run(parsed, options))
+
+
+def _is_no_project(argument: str) -> bool:
+    """Whether a first argument looks like a mistyped command: a bare word that names no file."""
+    path = Path(argument)
+    bare = not argument.startswith("-") and path.name == argument and path.suffix != ".world"
+    return bare and not os.path.lexists(path)
 
 
 def _module(name: str) -> Any:

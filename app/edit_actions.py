@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
 
 from worldattention.app.actions import SPECS
+from worldattention.app.texts import translate, worded
 from worldattention.app.timeline.model import TimelineModel
 
 
 class EditActions(QObject):
     """Follows the timeline's undo stack and selection."""
 
-    def __init__(self, model: TimelineModel, actions: dict[str, QAction], parent: QObject) -> None:
-        super().__init__(parent)
+    def __init__(self, model: TimelineModel, actions: dict[str, QAction], window: QWidget) -> None:
+        super().__init__(window)
         self._model, self._actions = model, actions
         stack = model.undo_stack
         model.changed.connect(self._refresh)
@@ -23,6 +25,11 @@ class EditActions(QObject):
         stack.undoTextChanged.connect(lambda text: self._name("undo", text))
         stack.redoTextChanged.connect(lambda text: self._name("redo", text))
         self._refresh()
+        worded(window, self._speak)
+
+    def _speak(self) -> None:
+        self._name("undo", self._model.undo_stack.undoText())
+        self._name("redo", self._model.undo_stack.redoText())
 
     def _refresh(self) -> None:
         selected, stack = self._model.selected is not None, self._model.undo_stack
@@ -31,5 +38,6 @@ class EditActions(QObject):
         self._actions["undo"].setEnabled(stack.canUndo())
         self._actions["redo"].setEnabled(stack.canRedo())
 
-    def _name(self, name: str, text: str) -> None:
+    def _name(self, name: str, step: str) -> None:
+        text = translate("TimelineModel", step) if step else ""
         self._actions[name].setText(f"{SPECS[name].title} {text[:1].lower()}{text[1:]}".strip())

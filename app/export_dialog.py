@@ -1,4 +1,4 @@
-"""Exporting from the window: what, how much, where to; then progress with cancel."""
+"""Exporting from the window: what, how much, where to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QProgressBar,
     QVBoxLayout,
     QWidget,
 )
@@ -202,36 +201,3 @@ class ExportDialog(QDialog):
         box.addItems(texts)
         box.setAccessibleName(name)
         return box
-
-
-class ProgressDialog(QDialog):
-    """Progress and Cancel. Qt's own progress dialog runs the event loop in `setValue`, which would let newer
-    messages of the worker overtake older ones.
-    """
-
-    def __init__(self, name: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(self.tr("Export"))
-        self.setMinimumWidth(420)
-        self._name = name
-        self._label = plain_label()
-        self._label.setWordWrap(True)
-        self._numbers = QLabel()
-        self._numbers.setObjectName("muted")
-        self._bar = QProgressBar()
-        self._bar.setTextVisible(False)
-        self._bar.setAccessibleName(self.tr("Export progress"))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 14)
-        column.setSpacing(10)
-        for part in (self._label, self._bar, self._numbers, buttons):
-            column.addWidget(part)
-
-    def show_progress(self, frames: int, total: int) -> None:
-        """Frames written of all."""
-        self._label.setText(self.tr("Writing {}").format(self._name))
-        self._numbers.setText(self.tr("{0:.1f} of {1:.1f} s").format(frames / FPS, total / FPS))
-        self._bar.setMaximum(max(total, 1))
-        self._bar.setValue(frames)

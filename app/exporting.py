@@ -9,9 +9,10 @@ from PySide6.QtCore import QObject
 
 from worldattention.app import file_dialogs
 from worldattention.app.export import ExportJob
-from worldattention.app.export_dialog import ExportDialog, Extent, ProgressDialog
+from worldattention.app.export_dialog import ExportDialog, Extent
 from worldattention.app.messages import ExportDone
 from worldattention.app.notifications import ERROR, INFO
+from worldattention.app.progress_dialog import ProgressDialog
 from worldattention.core.geometry import FPS
 
 if TYPE_CHECKING:
@@ -64,16 +65,17 @@ class ExportFlow(QObject):
         window = self._window
         self._resume = window.world.playback.running
         window.world.playback.pause()
-        dialog = ProgressDialog(job.path.name, window)
-        dialog.rejected.connect(window.world.cancel_export)
-        dialog.show_progress(0, job.frames)
-        dialog.open()
-        self._dialog = dialog
+        doing = self.tr("Writing {}").format(job.path.name)
+        self._dialog = ProgressDialog(self.tr("Export"), doing, window)
+        self._dialog.rejected.connect(window.world.cancel_export)
+        self._moved(0, job.frames)
+        self._dialog.open()
         window.world.export(job)
 
     def _moved(self, frames: int, total: int) -> None:
         if self._dialog is not None:
-            self._dialog.show_progress(frames, total)
+            words = self.tr("{0:.1f} of {1:.1f} s").format(frames / FPS, total / FPS)
+            self._dialog.show_progress(frames / max(total, 1), words)
 
     def _done(self, message: ExportDone) -> None:
         dialog, self._dialog = self._dialog, None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +11,15 @@ from PySide6.QtWidgets import QMenu
 
 from worldattention.app import dialogs, file_dialogs
 from worldattention.app.autosave import Autosave, Recovered, find_lost
-from worldattention.app.notifications import ERROR, WARNING
+from worldattention.app.notifications import WARNING
 from worldattention.app.panels_file import save_panels
 from worldattention.app.project_files import SUFFIX, sample_paths
 from worldattention.app.recent import Recent
 from worldattention.app.telemetry_file import save_telemetry
-from worldattention.app.texts import tip
+from worldattention.app.texts import tip, worded
 from worldattention.app.welcome import Welcome, in_order, sample_title
 from worldattention.core.errors import UserError
 from worldattention.core.files import is_saved_world
-from worldattention.core.project import load_project
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
@@ -55,11 +53,17 @@ class Library(QObject):
 
     def fill(self, samples: QMenu, recent: QMenu) -> None:
         """The sub-menus."""
-        for path in in_order(sample_paths()):
-            action = samples.addAction(sample_title(path))
-            action.triggered.connect(lambda _on=False, path=path: self.open_sample(path))
+
+        def fill_samples() -> None:
+            samples.clear()
+            for path in in_order(sample_paths()):
+                action = samples.addAction(sample_title(path))
+                action.triggered.connect(lambda _on=False, path=path: self.open_sample(path))
+
+        worded(samples, fill_samples)
         recent.aboutToShow.connect(lambda: self._fill_recent(recent))
         self._fill_recent(recent)
+        worded(self._window, self._welcome_again)
 
     def start(self) -> None:
         """The window is there: unsaved work of a crash is offered, and an empty window says what can be done."""
@@ -93,24 +97,22 @@ class Library(QObject):
         page.raise_()
         self.welcome = page
 
+    def _welcome_again(self) -> None:
+        if self.welcome is not None:
+            self.show_welcome()
+
     def open(self, path: Path) -> None:
         """A project or a recording, after asking about unsaved changes."""
         if path.suffix.lower() in RECORDED:
             self._window.replay.open(path)
         elif is_saved_world(path):
             self._window.saved_worlds.open(path)
-        elif self._window.files.confirm():
+        else:
             self._window.files.open(path)
 
     def open_sample(self, path: Path) -> None:
         """A copy of a sample: saving it asks for a place, and never changes the sample."""
-        files = self._window.files
-        if not files.confirm():
-            return
-        try:
-            files.adopt(replace(load_project(path), name=sample_title(path)), None)
-        except UserError as error:
-            self._window.notifications.tell(str(error), ERROR)
+        self._window.files.open_copy(path, sample_title(path))
 
     def takes(self, data: QMimeData) -> Path | None:
         """The first file of what is dragged that the window can open."""

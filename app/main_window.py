@@ -25,7 +25,7 @@ from worldattention.app.opening import Opening
 from worldattention.app.panels.panels import Panels
 from worldattention.app.picture import Picture
 from worldattention.app.preferences import PreferencesStore, default_cache
-from worldattention.app.presenter import Presenter
+from worldattention.app.presenter import STARTING, Presenter
 from worldattention.app.project_files import Present, ProjectFiles, markers_of
 from worldattention.app.prompt_box import PromptBox, PromptLanguage
 from worldattention.app.recording import RecordingFlow
@@ -62,16 +62,6 @@ class Setup:
     language: PromptLanguage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
-    """What a window hands to the one that follows it."""
-
-    project: Project
-    path: Path | None
-    saved: Project  # the project as it is in its file
-    opened: Path | None  # a recording or a saved world
-
-
 class MainWindow(QMainWindow):
     """See DESIGN 6. Everything that the user does ends in a method of the world or of the timeline's model."""
 
@@ -80,14 +70,14 @@ class MainWindow(QMainWindow):
         self._setup = setup
         self._asks = True  # about unsaved work, when it closes
         self.world_ended = True
-        self.again: Again | None = None  # another window shall follow this one
         self.setWindowIcon(icons.app_icon())
         self.setAcceptDrops(True)
         self.resize(1280, 800)
         self.model = TimelineModel(self)
         self.model.open(setup.project.timeline, markers_of(setup.project))
         self.settings_bar = SettingsBar(setup.project.settings)
-        self.files = ProjectFiles(self, setup.project, setup.path, self._present)
+        self.opening = Opening(self)
+        self.files = ProjectFiles(self, self.opening, setup.project, setup.path, self._present)
         config = setup.configure(setup.project.settings)
         self._source = source = Source(setup.open_engine, setup.open_session)
         self.world = World(
@@ -99,7 +89,6 @@ class MainWindow(QMainWindow):
             self,
             setup.project.history,
         )
-        self.opening = Opening(self)
         self.seeking = Seeking(self)
         self.replay = ReplayFlow(self, source)
         self.library = Library(self, setup.state_file.parent if setup.state_file is not None else None)
@@ -113,7 +102,7 @@ class MainWindow(QMainWindow):
 
     def start(self) -> None:
         """Begins to load the world."""
-        self.presenter.show_loading(self.tr("Starting"), 0.0)
+        self.presenter.show_loading(STARTING, 0.0)
         self.world.start()
         self.settings.start()
         self.recording_flow.start()
@@ -225,7 +214,8 @@ class MainWindow(QMainWindow):
         self.viewport.double_clicked.connect(self.actions_by_name["fullscreen"].trigger)
         self.files.opened.connect(self._project_opened)
         self.files.renamed.connect(self.refresh_title)
-        self.files.failed.connect(lambda text: tell(text, ERROR))
+        for source in (self.files, self.opening):
+            source.failed.connect(lambda text: tell(text, ERROR))
         self.files.told.connect(tell)
         self.notifications.added.connect(self.status.show_notice)
 
@@ -253,7 +243,7 @@ class MainWindow(QMainWindow):
         self.world.restart(self.model.timeline, config, reload=reload, history=history, anew=True)
         self.branching.clear()
         self.presenter.accept_settings()
-        self.presenter.show_loading(self.tr("Starting"), 0.0)
+        self.presenter.show_loading(STARTING, 0.0)
         self.world.playback.play()
 
     def _put(self, prompt: str) -> None:
@@ -341,20 +331,6 @@ class MainWindow(QMainWindow):
             dialog.reject()
         self.close()
 
-    def open_anew(self) -> None:
-        """Closes without a question, for a window with the same project, in the language of the settings."""
-        files, opened = self.files, self.replay.path or self._source.saved
-        self.again = Again(files.project, files.path, files.saved, opened)
-        self._asks = False
-        self.close()
-
-    def follow(self, before: Again) -> None:
-        """Goes on where another window stood, unsaved changes included; call it once the world has begun."""
-        self.files.saved = before.saved
-        if before.opened is not None:
-            self.library.open(before.opened)
-        self.refresh_title()
-
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._asks and self._setup.state_file is not None and not self.files.confirm():
             event.ignore()
@@ -363,7 +339,7 @@ class MainWindow(QMainWindow):
         self.opening.close()
         if self._setup.state_file is not None:
             window_state.save(self, self._setup.state_file)
-        self.library.stop(keep=not self._asks and self.again is None)
+        self.library.stop(keep=not self._asks)
         self.presenter.stop()
         self.hide()  # the worker may need a moment to come back
         self.world_ended = self.world.close()

@@ -20,10 +20,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
 
 from worldattention.app import theme
-from worldattention.app.texts import plain_label, tip
+from worldattention.app.texts import QT_TRANSLATE_NOOP, fit_text, plain_label, tip, translate, worded
 from worldattention.app.timeline.layout import clock
 
 CELL_WIDTH, CELL_HEIGHT = 70, 34
+WOULD_RECALL = QT_TRANSLATE_NOOP("MemoryStrip", "would recall")
+RECALLED = QT_TRANSLATE_NOOP("MemoryStrip", "recalled")
 GAP = 6
 
 log = logging.getLogger(__name__)
@@ -69,9 +71,9 @@ class MemoryButton(QAbstractButton):
             clock(memory.seconds, True), clock(memory.end, True), memory.page
         )
         if memory.similarity is not None:
-            words += self.tr(", similarity {0:z.2f}").format(memory.similarity)
+            words += self.tr(", similarity {}").format(fit_text(memory.similarity))
         elif memory.score is not None:
-            words += self.tr(", score {0:z.2f}").format(memory.score)
+            words += self.tr(", score {}").format(fit_text(memory.score))
         self.setAccessibleName(words)
         self.setAccessibleDescription(memory.prompt)
         self.setToolTip(tip(f"{words}\n{memory.prompt}".strip()))
@@ -119,6 +121,7 @@ class MemoryStrip(QWidget):
         super().__init__(parent)
         self.memories: tuple[Memory, ...] = ()
         self._most = 3
+        self._words = ""
         self.setFixedHeight(CELL_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._caption = plain_label()
@@ -129,6 +132,13 @@ class MemoryStrip(QWidget):
         self._row.addWidget(self._caption)
         self._buttons: list[MemoryButton] = []
         self._caption.hide()
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        words = translate("MemoryStrip", self._words) if self._words else ""
+        self._caption.setText(words)
+        self.setAccessibleName(words)
+        self._show()
 
     @property
     def caption(self) -> str:
@@ -149,11 +159,9 @@ class MemoryStrip(QWidget):
             self._show()
 
     def show_memories(self, memories: tuple[Memory, ...], caption: str) -> None:
-        """Replaces what is shown; nothing is shown of no memories."""
-        self.memories = memories
-        self._caption.setText(caption)
-        self.setAccessibleName(caption)
-        self._show()
+        """Replaces what is shown, under WOULD_RECALL or RECALLED; nothing is shown of no memories."""
+        self.memories, self._words = memories, caption
+        self._speak()
 
     def _show(self) -> None:
         shown = self.memories[: self._most]
@@ -186,7 +194,7 @@ def _paint_memory(painter: QPainter, box: QRectF, memory: Memory, strong: bool) 
         painter.fillRect(label, theme.with_alpha(theme.WINDOW, 0.8))
         painter.setFont(theme.font(10, QFont.Weight.DemiBold))
         painter.setPen(QColor(theme.TEXT))
-        text = f"{memory.fit:z.2f}".replace("0.", ".", 1) if abs(memory.fit) < 1 else f"{memory.fit:.1f}"
+        text = f"{memory.fit:.1f}" if memory.fit >= 1 else fit_text(memory.fit).replace("0.", ".", 1)
         painter.drawText(label, Qt.AlignmentFlag.AlignCenter, text)
     painter.restore()
     painter.setBrush(Qt.BrushStyle.NoBrush)

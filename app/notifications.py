@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from worldattention.app.panels.dock import flat_button
+from worldattention.app.panels.dock import flat_button, name_button
 from worldattention.app.sentences import spoken
-from worldattention.app.texts import plain_label
+from worldattention.app.texts import plain_label, worded
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 SHOWN_MS = {INFO: 5000, WARNING: 9000, ERROR: 0}
@@ -132,6 +132,7 @@ class _Toast(QFrame):
             button.clicked.connect(self.closed)
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         row.addLayout(column, 1)
-        close = flat_button("close", self.tr("Dismiss"), 12)
+        close = flat_button("close", 12)
+        worded(close, lambda: name_button(close, self.tr("Dismiss")))
         close.clicked.connect(self.closed)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)

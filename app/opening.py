@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QProgressBar, QVBoxLayout
+from PySide6.QtWidgets import QWidget
 
-from worldattention.app.notifications import ERROR
-from worldattention.app.texts import ElidedLabel
+from worldattention.app.progress_dialog import ProgressDialog
 from worldattention.core.errors import Cancelled, UserError
-
-if TYPE_CHECKING:
-    from worldattention.app.main_window import MainWindow
 
 PATIENCE_MS = 300
 """Quicker files are opened without a dialog."""
@@ -27,17 +23,19 @@ T = TypeVar("T")
 class Opening(QObject):
     """One file is read at a time; a newer one takes its place."""
 
+    failed = Signal(str)  # why something could not be read
     _moved = Signal(int, float)
     _read = Signal(int, object, object)  # what was read, or why not
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
         self._number = 0  # of what is read now
         self._cancel = threading.Event()
         self._thread: threading.Thread | None = None
         self._then: Callable[..., object] | None = None
-        self._dialog: _Dialog | None = None
+        self._otherwise: Callable[[], object] = lambda: None
+        self._dialog: ProgressDialog | None = None
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.setInterval(PATIENCE_MS)
@@ -50,14 +48,23 @@ class Opening(QObject):
         """Whether something is being read."""
         return self._then is not None
 
-    def read(self, name: str, read: Callable[[Tell], T], then: Callable[[T], object]) -> None:
-        """Calls `read` in a thread, and `then` with what it returns; a UserError is told."""
+    def read(
+        self,
+        name: str,
+        read: Callable[[Tell], T],
+        then: Callable[[T], object],
+        otherwise: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Calls `read` in a thread, and `then` with what it returns; `failed` tells of a UserError.
+
+        `otherwise`: what to do when it could not be read, or the user cancelled it.
+        """
         self.cancel()
         self._number += 1
         self._cancel = cancel = threading.Event()
-        self._then, number = then, self._number
-        self._dialog = _Dialog(name, self._window)
-        self._dialog.rejected.connect(self.cancel)
+        self._then, self._otherwise, number = then, otherwise, self._number
+        self._dialog = ProgressDialog(self.tr("Open"), self.tr("Reading {}").format(name), self._window)
+        self._dialog.rejected.connect(self._give_up)
 
         def tell(share: float) -> None:
             if cancel.is_set():
@@ -86,13 +93,17 @@ class Opening(QObject):
         if self._thread is not None:
             self._thread.join(1.0)
 
+    def _give_up(self) -> None:
+        self.cancel()
+        self._otherwise()
+
     def _open_dialog(self) -> None:
         if self._dialog is not None:
             self._dialog.open()
 
     def _show(self, number: int, share: float) -> None:
         if number == self._number and self._dialog is not None:
-            self._dialog.bar.setValue(round(100 * share))
+            self._dialog.show_progress(share)
 
     def _done(self, number: int, found: object, error: Exception | None) -> None:
         if number != self._number or self._then is None:
@@ -102,7 +113,8 @@ class Opening(QObject):
         if error is None:
             then(found)
         elif isinstance(error, UserError):
-            self._window.notifications.tell(str(error), ERROR)
+            self.failed.emit(str(error))
+            self._otherwise()
         else:
             raise error
 
@@ -112,22 +124,3 @@ class Opening(QObject):
         if dialog is not None:
             dialog.hide()
             dialog.deleteLater()
-
-
-class _Dialog(QDialog):
-    def __init__(self, name: str, parent: MainWindow) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(self.tr("Open"))
-        self.setFixedWidth(420)
-        label = ElidedLabel()
-        label.show_text(self.tr("Reading {}").format(name))
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
-        self.bar.setAccessibleName(self.tr("Reading progress"))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 18, 20, 14)
-        column.setSpacing(10)
-        for part in (label, self.bar, buttons):
-            column.addWidget(part)

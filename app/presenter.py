@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
-from worldattention.app import icons
+from worldattention.app import commands, icons
 from worldattention.app.messages import Acknowledged, Begun, Failed, Ready, WouldRecall
 from worldattention.app.notifications import ERROR, WARNING
 from worldattention.app.prompt_box import PromptLanguage
 from worldattention.app.recalls import arcs_of, foreseen_of, memories_of
 from worldattention.app.sentences import spoken
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate, worded
 from worldattention.app.timeline.layout import clock
 from worldattention.app.viewport import Overlay
 from worldattention.core.devices import shared_memory
@@ -23,6 +24,8 @@ from worldattention.core.telemetry import BlockTelemetry
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
 
+STARTING = "Starting"
+"""The first stage of loading."""
 PAST = "past"
 """The stage of loading that may take long, since all that a saved world has is decoded."""
 RATE_MS = 250
@@ -45,6 +48,7 @@ class Presenter(QObject):
         self._model = window.model
         self._good_settings = window.settings_bar.settings
         self._told_slow = False
+        self._overlay: Callable[[], Overlay | None] = lambda: None
         window.prompt_box.language = language
         world = self._world
         world.loading.connect(self.show_loading)
@@ -62,6 +66,17 @@ class Presenter(QObject):
         self._ticker.setInterval(RATE_MS)
         self._ticker.timeout.connect(self._show_rate)
         self._ticker.start()
+        worded(window, self._speak)
+
+    def _speak(self) -> None:
+        self._window.viewport.show_overlay(self._overlay())
+        self._show_chip()
+        self._show_rate()
+
+    def _lay_over(self, words: Callable[[], Overlay | None]) -> None:
+        """Words over the picture, in the language that the window speaks by then."""
+        self._overlay = words
+        self._window.viewport.show_overlay(words())
 
     def stop(self) -> None:
         """The window closes."""
@@ -69,10 +84,13 @@ class Presenter(QObject):
 
     def show_loading(self, stage: str, fraction: float) -> None:
         """How far loading is."""
-        named = translate("Stages", stage)
-        words = f"{named[:1].upper()}{named[1:]}"
-        offer = self.tr("Cancel") if stage == PAST else ""
-        self._window.viewport.show_overlay(Overlay(self.tr("Waking the world"), words, fraction, offer))
+
+        def words() -> Overlay:
+            named = translate("Stages", stage)
+            offer = self.tr("Cancel") if stage == PAST else ""
+            return Overlay(self.tr("Waking the world"), f"{named[:1].upper()}{named[1:]}", fraction, offer)
+
+        self._lay_over(words)
 
     def clear(self) -> None:
         """A new world begins: nothing of the old one stays on the screen."""
@@ -109,12 +127,12 @@ class Presenter(QObject):
         window.status.show_device(message.device_name, message.backend)
         window.panels.memory.bars.show_shared(*shared_memory(message.device_name))
         if message.block:
-            window.viewport.show_overlay(None)
+            self._lay_over(lambda: None)
         if self._model.timeline.events or self._world.playback.playing:
             self._world.playback.play()
         else:
-            window.viewport.show_overlay(
-                Overlay(self.tr("A world that remembers"), translate("Presenter", INVITATION))
+            self._lay_over(
+                lambda: Overlay(self.tr("A world that remembers"), translate("Presenter", INVITATION))
             )
 
     def _said(self, message: Acknowledged, prompt: str) -> None:
@@ -122,7 +140,10 @@ class Presenter(QObject):
             self._window.prompt_box.show_refused(message.refused)
             return
         self._window.prompt_box.show_acknowledged(prompt, message.block, clock(message.seconds, True))
-        self._model.edit(self.tr("Say"), lambda old: old.set_prompt_from(message.seconds, prompt))
+        self._model.edit(
+            commands.SAY,
+            lambda old: old.set_prompt_from(message.seconds, prompt),
+        )
 
     def _configured(self, message: Acknowledged, settings: ProjectSettings) -> None:
         if message.refused is not None:
@@ -141,8 +162,9 @@ class Presenter(QObject):
     def _begun(self, message: Begun) -> None:
         self._model.set_locked(message.locked_seconds)
         if not self._world.reel.made and not self._window.replay.active:
-            words = self.tr("The first pictures are being made")
-            self._window.viewport.show_overlay(Overlay(self.tr("Waking the world"), words))
+            self._lay_over(
+                lambda: Overlay(self.tr("Waking the world"), self.tr("The first pictures are being made"))
+            )
 
     def _would_recall(self, message: WouldRecall) -> None:
         foreseen = foreseen_of(message.preview, self._model, self._world.thumbnail)
@@ -165,7 +187,7 @@ class Presenter(QObject):
         if (
             self._world.state == "ready"
         ):  # else these blocks are a saved world's past, which is still being read
-            window.viewport.show_overlay(None)
+            self._lay_over(lambda: None)
         if not window.replay.active:  # there the panels follow the playhead
             self.show_blocks(records)
             self._tell_when_slow()
@@ -189,11 +211,15 @@ class Presenter(QObject):
         )
 
     def _failed(self, message: Failed) -> None:
-        overlay = Overlay(
-            self.tr("The world stands still"), spoken(message.sentence), None, self.tr("Restart the world")
+        self._lay_over(
+            lambda: Overlay(
+                self.tr("The world stands still"),
+                spoken(message.sentence),
+                None,
+                self.tr("Restart the world"),
+            )
         )
-        self._window.viewport.show_overlay(overlay)
-        self._window.status.device.setText(self.tr("stopped"))
+        self._window.status.show_stopped()
 
     def _moved(self) -> None:
         position = self._world.playback.position

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from worldattention.app import file_dialogs
 from worldattention.app.dialogs import ask_save
+from worldattention.app.opening import Opening
 from worldattention.app.timeline.marks import Marker, markers_from_json, markers_to_json
 from worldattention.core.errors import UserError
 from worldattention.core.history import History
@@ -55,6 +56,14 @@ def _without_records(project: Project) -> Project:
     return replace(project, history=project.history.outline)
 
 
+def _saved_at(path: Path) -> Project:
+    """The project in a file that may be gone or broken."""
+    try:
+        return load_project(path)
+    except UserError:
+        return new_project()
+
+
 class ProjectFiles(QObject):
     """Knows which project is open and whether it differs from its file."""
 
@@ -66,12 +75,14 @@ class ProjectFiles(QObject):
     def __init__(
         self,
         window: QWidget,
+        opening: Opening,
         project: Project,
         path: Path | None,
         present: Callable[[], Present],
     ) -> None:
         super().__init__(window)
         self._window = window
+        self._opening = opening
         self._present = present
         self.blank: Callable[[], Project] = new_project  # what New begins with
         self.path = path
@@ -114,31 +125,36 @@ class ProjectFiles(QObject):
             self.adopt(self.blank(), None)
 
     def open_asking(self) -> None:
-        """A project chosen in a dialog, after asking."""
-        if not self.confirm():
-            return
+        """A project chosen in a dialog."""
         folder = str(self.path.parent) if self.path is not None else ""
         kinds = self.tr("Worlds (*.world)")
         if (path := file_dialogs.open_file(self._window, self.tr("Open a world"), folder, kinds)) is not None:
             self.open(path)
 
-    def open(self, path: Path) -> bool:
-        """The project at `path`; the open one stays when that fails."""
-        try:
-            project = load_project(path)
-        except UserError as error:
-            self.failed.emit(str(error))
-            return False
-        self.adopt(project, path)
-        return True
+    def open(self, path: Path) -> None:
+        """The project at `path`, after asking about unsaved changes; the open one stays when that fails."""
+        self._read(path, lambda project: self.adopt(project, path))
+
+    def open_copy(self, path: Path, name: str) -> None:
+        """What is in a project's file, as another project of that name: saving it asks for a place."""
+        self._read(path, lambda project: self.adopt(replace(project, name=name), None))
+
+    def _read(self, path: Path, then: Callable[[Project], None]) -> None:
+        def take(project: Project) -> None:
+            if self.confirm():
+                then(project)
+
+        self._opening.read(path.name, lambda _tell: load_project(path), take)
 
     def recover(self, project: Project, path: Path | None) -> None:
         """Unsaved work of `path` as it was: open again, and still unsaved."""
         self.adopt(project, path)
-        try:
-            self.saved = load_project(path) if path is not None else new_project()
-        except UserError:
-            self.saved = new_project()
+        self._differs_from(new_project())
+        if path is not None:
+            self._opening.read(path.name, lambda _tell: _saved_at(path), self._differs_from)
+
+    def _differs_from(self, saved: Project) -> None:
+        self.saved = saved
         self.renamed.emit()
 
     def save(self) -> bool:

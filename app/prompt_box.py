@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from PySide6.QtCore import QTimer, Signal
@@ -10,10 +11,10 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLay
 
 from worldattention.app import icons, theme
 from worldattention.app.chips import ChipRow, chips_of
-from worldattention.app.memory_strip import CELL_HEIGHT, Memory, MemoryStrip
+from worldattention.app.memory_strip import CELL_HEIGHT, RECALLED, WOULD_RECALL, Memory, MemoryStrip
 from worldattention.app.prompt_edit import PromptEdit
 from worldattention.app.sentences import spoken
-from worldattention.app.texts import ElidedLabel
+from worldattention.app.texts import ElidedLabel, worded
 from worldattention.core.errors import UserError
 from worldattention.core.pocket.prompts import Understood
 from worldattention.core.timeline import check_prompt
@@ -48,18 +49,13 @@ class PromptBox(QWidget):
         self.edit.left.connect(self.left)
         self.edit.textChanged.connect(self._text_changed)
         self._language: PromptLanguage | None = None
-        self._send = QPushButton(self.tr("Enter"))
+        self._send = QPushButton()
         self._send.setIcon(icons.icon("send", icons.ON_PRIMARY))
         self._send.setProperty("primary", True)
         self._send.setMinimumHeight(36)
-        self._send.setAccessibleName(self.tr("Say it now"))
-        self._send.setToolTip(
-            self.tr("Changes the world at the next block (Enter); Ctrl+Enter puts it on the timeline")
-        )
         self._send.clicked.connect(lambda: self._say(self.edit.text()))
         self._answer = ElidedLabel()
         self._answer.setObjectName("muted")
-        self._answer.setAccessibleName(self.tr("Answer to the prompt"))
         self.chips = ChipRow()
         self._words = QStackedWidget()
         self._words.addWidget(self._answer)
@@ -74,6 +70,16 @@ class PromptBox(QWidget):
         self._pause.timeout.connect(lambda: self.typing.emit(self.edit.text().strip()))
         self._lay_out()
         self.hint()
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self._send.setText(self.tr("Enter"))
+        self._send.setAccessibleName(self.tr("Say it now"))
+        self._send.setToolTip(
+            self.tr("Changes the world at the next block (Enter); Ctrl+Enter puts it on the timeline")
+        )
+        self._answer.setAccessibleName(self.tr("Answer to the prompt"))
+        self._answer.show_text(self._words_of_answer())
 
     @property
     def language(self) -> PromptLanguage | None:
@@ -93,15 +99,16 @@ class PromptBox(QWidget):
     def hint(self) -> None:
         """What the keys do."""
         self._show_answer(
-            self.tr("Enter changes the world at the next block · Ctrl+Enter puts it on the timeline"),
+            lambda: self.tr("Enter changes the world at the next block · Ctrl+Enter puts it on the timeline"),
             "muted",
         )
 
     def show_acknowledged(self, prompt: str, block: int, clock: str) -> None:
         """The prompt is taken, and from which block on it shows."""
         words = prompt if len(prompt) <= 60 else prompt[:59] + "…"
-        taken = self.tr("✓ takes effect at block {0} ({1}): {2}").format(block, clock, words)
-        self._show_answer(taken, "good")
+        self._show_answer(
+            lambda: self.tr("✓ takes effect at block {0} ({1}): {2}").format(block, clock, words), "good"
+        )
 
     def show_refused(self, sentence: str) -> None:
         """The prompt is not taken, and why."""
@@ -133,8 +140,12 @@ class PromptBox(QWidget):
     def show_nearest(self, text: str, nearest: str) -> None:
         """`text` is of another world: what would be shown instead, if it still stands in the line."""
         if text == self.edit.text().strip():
-            words = self.tr("This world does not know that; it will show the nearest: {}").format(nearest)
-            self._show_answer(words, "warning")
+            self._show_answer(
+                lambda: self.tr("This world does not know that; it will show the nearest: {}").format(
+                    nearest
+                ),
+                "warning",
+            )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -142,9 +153,9 @@ class PromptBox(QWidget):
 
     def _show_strip(self) -> None:
         if self._foreseen is not None and self.edit.text().strip():
-            self.memories.show_memories(self._foreseen, self.tr("would recall"))
+            self.memories.show_memories(self._foreseen, WOULD_RECALL)
         else:
-            self.memories.show_memories(self._recalled, self.tr("recalled"))
+            self.memories.show_memories(self._recalled, RECALLED)
         self.memories.set_room(round(self.width() * STRIP_SHARE))
 
     def _lay_out(self) -> None:
@@ -167,7 +178,7 @@ class PromptBox(QWidget):
     def _say(self, text: str) -> None:
         if (prompt := self._usable(text)) is not None:
             self.edit.remember(prompt)
-            self._show_answer(self.tr("sent …"), "muted")
+            self._show_answer(lambda: self.tr("sent …"), "muted")
             self.said.emit(prompt)
 
     def _put(self, text: str) -> None:
@@ -212,9 +223,11 @@ class PromptBox(QWidget):
             self.edit.style().unpolish(self.edit)
             self.edit.style().polish(self.edit)
         if refused:
-            self._show_answer(spoken(sentence), "danger")
+            self._show_answer(lambda: spoken(sentence), "danger")
 
-    def _show_answer(self, text: str, tone: str) -> None:
-        self._answer.show_text(text)
+    def _show_answer(self, words: Callable[[], str], tone: str) -> None:
+        """`words` are asked for again when the language changes."""
+        self._words_of_answer = words
+        self._answer.show_text(words())
         theme.set_tone(self._answer, tone)
         self._words.setCurrentWidget(self._answer)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCompleter, QWidget
 
 from worldattention.app import theme
 from worldattention.app.line_edit import COMMANDS, LineEdit
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate, worded
 
 HISTORY = 200
 COMPLETIONS = 8
@@ -34,8 +34,6 @@ class PromptEdit(LineEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("", parent)
         self.setObjectName("prompt")
-        self.setAccessibleName(self.tr("Prompt"))
-        self.setPlaceholderText(translate("PromptEdit", PLACEHOLDER))
         self.complete: Complete | None = None
         self._rest = ""  # of the completion, behind the text
         self._history: list[str] = []
@@ -47,6 +45,12 @@ class PromptEdit(LineEdit):
         self._completer.setWidget(self)
         self._completer.activated[str].connect(self._choose)  # type: ignore[index]
         self.textChanged.connect(self._find_rest)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.setAccessibleName(self.tr("Prompt"))
+        self.setPlaceholderText(translate("PromptEdit", PLACEHOLDER))
+        self._find_rest(self.text())
 
     @property
     def history(self) -> tuple[str, ...]:

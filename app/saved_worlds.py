@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QMessageBox
 from worldattention.app import file_dialogs
 from worldattention.app.messages import Ready
 from worldattention.app.notifications import ERROR, INFO
+from worldattention.app.presenter import STARTING
 from worldattention.app.replay import Source
-from worldattention.core.errors import UserError
 
 if TYPE_CHECKING:
     from worldattention.app.main_window import MainWindow
@@ -46,11 +46,15 @@ class SavedWorlds(QObject):
         self._window.opening.read(folder.name, lambda _tell: _open_world(folder), self._adopt)
 
     def open_at_start(self, folder: Path) -> None:
-        """Before the window's own world begins."""
-        try:
-            self._adopt(_open_world(folder))
-        except UserError as error:
-            self._window.notifications.tell(str(error), ERROR)
+        """Instead of the window's own world, which begins only where this one cannot be read."""
+
+        def adopt(world: SavedWorld) -> None:
+            self._adopt(world)
+            self._window.start()
+
+        self._window.presenter.show_loading(STARTING, 0.0)
+        opening = self._window.opening
+        opening.read(folder.name, lambda _tell: _open_world(folder), adopt, self._window.start)
 
     def stop_loading(self) -> None:
         """Its past shall not be read to the end: an empty world is opened instead."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from worldattention.app import appearance, theme
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SettingsFlow(QObject):
-    """Theme and scaling change at once, the language with the next window, what makes the world with the next world."""
+    """Theme, language and scaling change at once, what makes the world with the next world."""
 
     def __init__(
         self, window: MainWindow, store: PreferencesStore, state_file: Path | None, cache_folder: Path
@@ -42,18 +42,20 @@ class SettingsFlow(QObject):
         """Opens the dialog."""
         choice = Choice(self._store.current, self._look)
         dialog = SettingsDialog(choice, self._cache_folder, self._window)
-        dialog.applied.connect(self._apply)
+        dialog.applied.connect(lambda choice: self._apply(choice, dialog))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
         return dialog
 
-    def _apply(self, choice: Choice) -> None:
+    def _apply(self, choice: Choice, dialog: SettingsDialog) -> None:
         window, before = self._window, self._store.current
-        app = QApplication.instance()
-        if isinstance(app, QApplication) and choice.appearance.theme != self._look.theme:
+        app, look, self._look = QApplication.instance(), self._look, choice.appearance
+        assert isinstance(app, QApplication)
+        if choice.appearance.theme != look.theme:
             theme.apply_theme(app, choice.appearance.theme)
-        speaks_anew = choice.appearance.language != self._look.language
-        self._look = choice.appearance
+        if choice.appearance.language != look.language:
+            appearance.speak(app, choice.appearance.language)
+            QTimer.singleShot(0, dialog, lambda: self._ask_again(dialog))
         if self._state_file is not None:
             appearance.remember(self._state_file, choice.appearance)
         try:
@@ -69,13 +71,11 @@ class SettingsFlow(QObject):
                 lambda: window.restart(reload=True),
             )
 
-        if speaks_anew:
-            window.notifications.tell(
-                self.tr("The window changes its language when it opens anew; the world begins again then."),
-                WARNING,
-                self.tr("Open anew now"),
-                window.open_anew,
-            )
+    def _ask_again(self, dialog: SettingsDialog) -> None:
+        """A dialog that stays open is made anew, in the other language."""
+        if dialog.isVisible():
+            dialog.reject()
+            self.ask().language.setFocus()
 
     def _show_scaling(self) -> None:
         smooth = not self._store.current.pixel_exact

@@ -130,7 +130,7 @@ class SettingsDialog(QDialog):
         self._row(self.tr("New worlds: attention"), self.attention)
         self._row(self.tr("New worlds: memory"), self.retrieval)
         self._row(self.tr("Theme"), self.theme)
-        self._row(self.tr("Language"), self.language, "language")
+        self._row(self.tr("Language"), self.language)
         self._row("", self.pixel_exact)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 14)
@@ -188,9 +188,6 @@ class SettingsDialog(QDialog):
         self._say("folder", lambda: check_cache_folder(self.folder.text(), self._cache_folder)[1])
         for tier, edit in self.quotas.items():
             self._say(f"{tier} quota", partial(self._quota_words, tier, edit))
-        spoken = LANGUAGES[self.language.currentIndex()]
-        changed = spoken != self._choice.appearance.language
-        self._say("language", lambda: self.tr("Shows when the window opens anew.") if changed else "")
         sound = not self._problems
         kinds = QDialogButtonBox.StandardButton
         self.buttons.button(kinds.Ok).setEnabled(sound)

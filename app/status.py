@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QWidget
 
 from worldattention.app import theme
 from worldattention.app.notifications import ERROR, WARNING, Notice
-from worldattention.app.texts import plain_label, tip
+from worldattention.app.texts import plain_label, tip, translate, worded
 from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.units import format_bytes
 
@@ -20,30 +20,62 @@ class StatusBar(QStatusBar):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizeGripEnabled(False)
-        self.device = self._field(self.tr("Device"))
-        self.block = self._field(self.tr("Block"))
-        self.tiers = self._field(self.tr("Memory"))
-        self.latency = self._field(self.tr("Enter to picture"))
-        self.notice = self._field(self.tr("Notice"))
+        self.device, self.block, self.tiers = self._field(), self._field(), self._field()
+        self.latency, self.notice = self._field(), self._field()
+        self._made_by: tuple[str, str] | None = None  # device and backend, once the world is there
+        self._stopped = False
+        self._telemetry: BlockTelemetry | None = None  # of the newest block
+        self._latency_s: float | None = None
         self.notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         for field in (self.device, self.block, self.tiers, self.latency):
             self.addWidget(field)
         self.addWidget(self.notice, 1)
         self.notice.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.device.setText(self.tr("loading …"))
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.device.setAccessibleName(self.tr("Device"))
+        self.block.setAccessibleName(self.tr("Block"))
+        self.tiers.setAccessibleName(self.tr("Memory"))
+        self.latency.setAccessibleName(self.tr("Enter to picture"))
+        self.notice.setAccessibleName(self.tr("Notice"))
+        self._write_device()
+        self._write_block()
+        self._write_latency()
 
     def show_device(self, device: str, backend: str) -> None:
         """Where the world is made, and why there if it is no GPU."""
-        name = "CPU" if device == "cpu" else device
-        self.device.setText(f"{name} · {backend}")
+        self._made_by, self._stopped = (device, backend), False
+        self._write_device()
+
+    def show_stopped(self) -> None:
+        """No world is made."""
+        self._stopped = True
+        self._write_device()
+
+    def show_block(self, telemetry: BlockTelemetry) -> None:
+        """The newest block, and what each tier holds."""
+        self._telemetry = telemetry
+        self._write_block()
+
+    def _write_device(self) -> None:
+        if self._stopped or self._made_by is None:
+            self.device.setText(self.tr("stopped") if self._stopped else self.tr("loading …"))
+            return
+        device, backend = self._made_by
+        self.device.setText(f"{'CPU' if device == 'cpu' else device} · {backend}")
         why = self._why_cpu() if device == "cpu" else ""
         self.device.setToolTip(tip(why))
         self.device.setAccessibleDescription(why)
 
-    def show_block(self, telemetry: BlockTelemetry) -> None:
-        """The newest block, and what each tier holds."""
+    def _write_block(self) -> None:
+        telemetry = self._telemetry
+        if telemetry is None:
+            return
         self.block.setText(self.tr("block {}").format(telemetry.block))
-        stages = ", ".join(f"{name} {ms:.0f} ms" for name, ms in telemetry.stage_ms.items())
+        stages = ", ".join(
+            f"{translate('Stages', name)} {ms:.0f} ms" for name, ms in telemetry.stage_ms.items()
+        )
         self.block.setToolTip(self.tr("made in {}").format(stages))
         self.tiers.setText(
             " · ".join(
@@ -53,7 +85,12 @@ class StatusBar(QStatusBar):
 
     def show_latency(self, seconds: float) -> None:
         """Time from Enter to the first picture of the prompt."""
-        self.latency.setText(self.tr("Enter to picture {:.1f} s").format(seconds))
+        self._latency_s = seconds
+        self._write_latency()
+
+    def _write_latency(self) -> None:
+        if self._latency_s is not None:
+            self.latency.setText(self.tr("Enter to picture {:.1f} s").format(self._latency_s))
 
     def show_notice(self, notice: Notice) -> None:
         """The last thing that was said."""
@@ -69,8 +106,7 @@ class StatusBar(QStatusBar):
             return self.tr("The world is made on the CPU: this PyTorch was built without CUDA.")
         return self.tr("The world is made on the CPU: no CUDA device answers.")
 
-    def _field(self, name: str) -> QLabel:
+    def _field(self) -> QLabel:
         label = plain_label()
-        label.setAccessibleName(name)
         label.setFont(theme.font(11))
         return label

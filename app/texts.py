@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import math
+from collections.abc import Callable
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -19,11 +21,46 @@ def QT_TRANSLATE_NOOP(_context: str, text: str) -> str:
     return text
 
 
+def worded(widget: QWidget, how: Callable[[], None]) -> None:
+    """Does `how` now, and again whenever the language changes: it gives the widget the words that it keeps.
+
+    Of one widget, the first `how` comes first; those of its children come after its own.
+    """
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
+    (widget.findChild(_Wording, options=direct) or _Wording(widget)).add(how)
+    how()
+
+
+class _Wording(QObject):
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self._hows: list[Callable[[], None]] = []
+        widget.installEventFilter(self)
+
+    def add(self, how: Callable[[], None]) -> None:
+        self._hows.append(how)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LanguageChange:
+            for how in self._hows:
+                how()
+        return False
+
+
 def plain_label(text: str = "", parent: QWidget | None = None) -> QLabel:
     """A label that shows its text letter by letter."""
     label = QLabel(text, parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     return label
+
+
+def fit_text(value: float | None) -> str:
+    """How well something of the past fits, a score or a similarity: below zero, and unknown, is a dash.
+
+    An unrelated page scores anything below zero; how far says nothing to a reader.
+    """
+    shown = "" if value is None or math.isnan(value) else f"{value:z.2f}"
+    return "–" if not shown or shown.startswith("-") else shown
 
 
 def tip(text: str) -> str:

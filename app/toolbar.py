@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QPointF, QRegularExpression, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRegularExpression, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -28,8 +28,8 @@ from PySide6.QtWidgets import (
 )
 
 from worldattention.app import icons, theme
-from worldattention.app.panels.dock import flat_button
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.panels.dock import flat_button, name_button
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate, worded
 from worldattention.core.config import ATTENTION_MODES, PRESETS, RETRIEVAL_POLICIES
 from worldattention.core.project import ProjectSettings
 
@@ -87,35 +87,45 @@ class SettingsBar(QWidget):
     def __init__(self, settings: ProjectSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
-        self.preset = self._combo("Preset", PRESETS)
-        self.attention = self._combo("Attention", ATTENTION_MODES)
-        self.retrieval = self._combo("Memory", RETRIEVAL_POLICIES)
-        self.density = self._combo("Density", [translate("SettingsBar", text) for text, _ in DENSITIES])
-        self.steps = self._combo("Steps", STEPS)
+        self.preset = self._combo(PRESETS)
+        self.attention = self._combo(ATTENTION_MODES)
+        self.retrieval = self._combo(RETRIEVAL_POLICIES)
+        self.density = self._combo([text for text, _ in DENSITIES])
+        self.steps = self._combo(STEPS)
         self.seed = QLineEdit()
         self.seed.setValidator(QRegularExpressionValidator(QRegularExpression("[0-9]{1,18}"), self.seed))
         self.seed.setFixedWidth(64)
-        self._name(self.seed, "Seed")
-        dice = flat_button("dice", self.tr("Random seed"), 18)
-        dice.clicked.connect(self._roll)
+        self._dice = flat_button("dice", 18)
+        self._dice.clicked.connect(self._roll)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
-        fields = (self.preset, self.attention, self.retrieval, self.density, self.steps, self.seed)
+        self._fields = (self.preset, self.attention, self.retrieval, self.density, self.steps, self.seed)
         self._labels: list[QLabel] = []
-        for name, field in zip(_HELP, fields, strict=True):
-            label = QLabel(translate("SettingsBar", name))
+        for field in self._fields:
+            label = QLabel()
             self._labels.append(label)
             label.setObjectName("fieldName")
             label.setBuddy(field)
             label.setContentsMargins(4, 0, 0, 0)
             row.addWidget(label)
             row.addWidget(field)
-        row.addWidget(dice)
+        row.addWidget(self._dice)
+        worded(self, self._speak)
         self.show_settings(settings)
         for combo in (self.preset, self.attention, self.retrieval, self.density, self.steps):
             combo.activated.connect(self._edited)
         self.seed.editingFinished.connect(self._edited)
+
+    def _speak(self) -> None:
+        for name, field, label in zip(_HELP, self._fields, self._labels, strict=True):
+            words = translate("SettingsBar", name)
+            label.setText(words)
+            field.setAccessibleName(words)
+            field.setToolTip(f"{words}: {translate('SettingsBar', _HELP[name])}")
+        for index, (text, _) in enumerate(DENSITIES):
+            self.density.setItemText(index, translate("SettingsBar", text))
+        name_button(self._dice, self.tr("Random seed"))
 
     def set_compact(self, compact: bool) -> None:
         """Without the fields' names, where there is no room for them; tooltips have them."""
@@ -180,17 +190,12 @@ class SettingsBar(QWidget):
         self.seed.setText(str(random.SystemRandom().randrange(100_000)))
         self._edited()
 
-    def _combo(self, name: str, choices: Sequence[str]) -> ChoiceBox:
+    def _combo(self, choices: Sequence[str]) -> ChoiceBox:
         combo = ChoiceBox()
         combo.addItems(list(choices))
         combo.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self._name(combo, name)
         return combo
-
-    def _name(self, field: QWidget, name: str) -> None:
-        field.setAccessibleName(translate("SettingsBar", name))
-        field.setToolTip(f"{translate('SettingsBar', name)}: {translate('SettingsBar', _HELP[name])}")
 
 
 class MainToolBar(QToolBar):
@@ -200,7 +205,6 @@ class MainToolBar(QToolBar):
         self, actions: dict[str, QAction], settings: SettingsBar, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Toolbar"))
         self.setObjectName("toolbar")
         self.setMovable(False)
         self.setFloatable(False)
@@ -210,13 +214,13 @@ class MainToolBar(QToolBar):
             self._add(actions[name]).setProperty("primary", name == "play")
         actions["play"].setIcon(icons.icon("play", icons.ON_PRIMARY))
         actions["play"].setIconVisibleInMenu(False)  # its ink is made for the accent's ground
-        self._rate = QLabel(self.tr("– FPS"))
-        self._rate.setAccessibleName(self.tr("Frame rate"))
+        self._rate = QLabel()
         self._rate.setFont(theme.font(13))
         self._rate.setTextFormat(Qt.TextFormat.RichText)
         self._rate.setMinimumWidth(RATE_WIDTH)
         self._rate.setContentsMargins(8, 0, 0, 0)
-        self._rates = self._rate.text(), ""
+        self._rates = "", ""
+        self._shown: tuple[float | None, float | None, str] = None, None, ""
         theme.dress(self._rate, self._colour_rate)
         self.addWidget(self._rate)
         space = QWidget()
@@ -225,9 +229,27 @@ class MainToolBar(QToolBar):
         self.addWidget(settings)
         self._settings = settings
         self._add(actions["export"])
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.setWindowTitle(self.tr("Toolbar"))
+        for action in self.actions():
+            if action.text():
+                self.widgetForAction(action).setAccessibleName(action.text().removesuffix(" …"))
+        self._rate.setAccessibleName(self.tr("Frame rate"))
+        self._rate.setToolTip(self.tr("Frames shown a second (always 16), and how fast the world is made"))
+        self.show_rate(*self._shown)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LanguageChange:
+            QTimer.singleShot(0, self, self._fit)  # when the fields have their words too
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
         compact = self._full_width() > self.width()
         self._settings.set_compact(compact)
         self._rate.setMinimumWidth(RATE_WIDTH - (30 if compact else 0))
@@ -247,7 +269,6 @@ class MainToolBar(QToolBar):
         button = self.widgetForAction(action)
         assert isinstance(button, QToolButton)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.setAccessibleName(action.text().removesuffix(" …"))
         return button
 
     def _colour_rate(self) -> None:
@@ -257,6 +278,7 @@ class MainToolBar(QToolBar):
 
     def show_rate(self, shown: float | None, made: float | None, note: str = "") -> None:
         """`16.0 FPS · made at 21.3`; `note` says why frames do not run."""
+        self._shown = shown, made, note
         first = note or (self.tr("{:.1f} FPS").format(shown) if shown is not None else self.tr("– FPS"))
         second = self.tr("made at {:.1f}").format(made) if made is not None else ""
         plain = " · ".join(part for part in (first, second) if part)
@@ -265,4 +287,3 @@ class MainToolBar(QToolBar):
         self._rate.setAccessibleDescription(plain)
         self._rates = first, second
         self._colour_rate()
-        self._rate.setToolTip(self.tr("Frames shown a second (always 16), and how fast the world is made"))

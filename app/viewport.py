@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app import hud, icons, theme
 from worldattention.app.segments import Frames
+from worldattention.app.texts import worded
 from worldattention.app.upscale import enlarge
 
 log = logging.getLogger(__name__)
@@ -66,7 +67,6 @@ class Viewport(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(256, 128)
-        self.setAccessibleName(self.tr("World"))
         self._button = QPushButton(self)
         self._button.setProperty("primary", True)
         self._button.hide()
@@ -75,12 +75,18 @@ class Viewport(QWidget):
         column.addStretch(11)
         column.addWidget(self._button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(5)
-        self._live = QPushButton(self.tr("Back to live"), self)
-        self._live.setToolTip(self.tr("Follow the world again (End)"))
-        self._live.setAccessibleName(self._live.text())
+        self._live = QPushButton(self)
         self._live.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._live.hide()
         self._live.clicked.connect(self.live_wanted)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.setAccessibleName(self.tr("World"))
+        self._live.setText(self.tr("Back to live"))
+        self._live.setToolTip(self.tr("Follow the world again (End)"))
+        self._live.setAccessibleName(self._live.text())
+        self._place_live()
 
     def sizeHint(self) -> QSize:
         return QSize(840, 440)

@@ -21,9 +21,10 @@ from PySide6.QtWidgets import QApplication
 from worldattention.app import icons
 from worldattention.app.appearance import Appearance, remembered, take_on
 from worldattention.app.collector import collecting
+from worldattention.app.commandline import console
 from worldattention.app.latency import LatencyReport, measure_latency
 from worldattention.app.live_config import LiveConfig
-from worldattention.app.main_window import PROGRAM, Again, MainWindow, Setup
+from worldattention.app.main_window import PROGRAM, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
 from worldattention.app.preferences import PreferencesStore
 from worldattention.app.texts import translate
@@ -68,15 +69,14 @@ def run(
         window.resize(*size)
     shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None
     window.show()
+    if size is not None:
+        _tell_if_larger(window, size)
     if saved is not None:
         window.saved_worlds.open_at_start(saved)
-    status = _live(app, window)
-    while (again := window.again) is not None and window.world_ended:
-        window.deleteLater()
-        take_on(app, remembered(setup.state_file))
-        window = MainWindow(replace(setup, project=again.project, path=again.path))
-        window.show()
-        status = _live(app, window, again)
+    else:
+        window.start()
+    with _faults_told(window), _signals_close(window):
+        status = app.exec()
     if not window.world_ended:
         # A native call did not come back; leaving through Python would wait for it.
         os._exit(0 if shot is None or shot.saved else 1)
@@ -85,13 +85,10 @@ def run(
     return int(status)
 
 
-def _live(app: QApplication, window: MainWindow, before: Again | None = None) -> int:
-    """From the beginning of a window's world until the window is closed."""
-    window.start()
-    if before is not None:
-        window.follow(before)
-    with _faults_told(window), _signals_close(window):
-        return app.exec()
+def _tell_if_larger(window: MainWindow, size: tuple[int, int]) -> None:
+    if window.width() > size[0] or window.height() > size[1]:
+        has = f"{window.width()}x{window.height()}"
+        console.note(f"The window cannot be {size[0]}x{size[1]}: its parts need {has}, so it has that size.")
 
 
 def measure(options: Options, repeats: int) -> LatencyReport:

@@ -67,6 +67,7 @@ class Encoder:
 
     Args:
         path: the file, which is overwritten.
+        target: the file that it becomes, which failures name; None: `path` itself.
         height, width: size of the frames; an odd one is padded by one row or column of the edge.
         title, comment: metadata, of any length.
         fragmented: written so that everything up to the last second plays after a crash.
@@ -81,8 +82,10 @@ class Encoder:
         title: str = "",
         comment: str = "",
         fragmented: bool = False,
+        target: Path | None = None,
     ) -> None:
         self.frames = 0
+        self._target = target or path
         self._size = (height, width)
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long-lived as the process
         size = f"{width + width % 2}x{height + height % 2}"
@@ -144,15 +147,15 @@ class Encoder:
 
     def _failure(self) -> UserError:
         if self._log.closed:
-            return UserError("The video could not be written: its writer was stopped.")
+            return UserError(f"The video '{self._target}' could not be written: its writer was stopped.")
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
         text = next((line for line in lines if "No space left" in line), lines[-1] if lines else "")
         self._log.close()
         if "No space left" in text:
-            return UserError("The video could not be written: the disk is full.")
+            return UserError(f"The video '{self._target}' could not be written: the disk is full.")
         cause = text.strip(" .")[:200] or f"it ended with {self._process.returncode}"
-        return UserError(f"The video could not be written: ffmpeg failed ({cause}).")
+        return UserError(f"The video '{self._target}' could not be written: ffmpeg failed ({cause}).")
 
     def _widen_pipe(self) -> None:
         """Lets about a block of frames wait in the pipe, so that the engine seldom waits for the encoder."""
@@ -174,7 +177,7 @@ def video_writer(
     """
     check_video_target(path)
     with replacing(path, "the video") as temporary:
-        encoder = Encoder(temporary, height, width, title=title, comment=comment)
+        encoder = Encoder(temporary, height, width, title=title, comment=comment, target=path)
         try:
             yield encoder
             encoder.close()
@@ -196,7 +199,7 @@ class Recording:
         self._fragments = Fragments(self.partial)
         try:
             self._encoder = Encoder(
-                self.partial, height, width, title=title, comment=comment, fragmented=True
+                self.partial, height, width, title=title, comment=comment, fragmented=True, target=path
             )
         except BaseException:
             self._fragments.close()
@@ -227,7 +230,7 @@ class Recording:
         self._encoder.close()
         try:
             with replacing(self.path, "the video") as temporary:
-                _remux(self.partial, temporary)
+                _remux(self.partial, temporary, self.path)
         except UserError as error:
             raise UserError(f"{error} The recording is kept as '{self.partial}'.") from error
         self.partial.unlink(missing_ok=True)
@@ -249,7 +252,7 @@ def unfinished(path: Path) -> list[Path]:
     ]
 
 
-def _remux(source: Path, target: Path) -> None:
+def _remux(source: Path, target: Path, named: Path) -> None:
     command = [
         *(find_ffmpeg(), "-hide_banner", "-nostdin", "-loglevel", "error", "-y"),
         *("-i", f"file:{source.absolute()}", "-map", "0", "-c", "copy", "-movflags", "+faststart"),
@@ -258,7 +261,8 @@ def _remux(source: Path, target: Path) -> None:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UserError(f"The video could not be finished: {lines[-1] if lines else 'ffmpeg failed'}.")
+        cause = lines[-1] if lines else "ffmpeg failed"
+        raise UserError(f"The video '{named}' could not be finished: {cause}.")
 
 
 def _free_name(path: Path) -> Path:

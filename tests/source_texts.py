@@ -13,13 +13,14 @@ _SHOWN = """
 setText setToolTip setWindowTitle setAccessibleName setAccessibleDescription setPlaceholderText setStatusTip
 setWhatsThis setTitle setInformativeText setLabelText setHeaderLabels setHorizontalHeaderLabels setPrefix
 setSuffix setDetailedText setSpecialValueText addAction addMenu addButton addItem addItems addTab addRow
-insertItem tell set_readout set_ticks show_loading QLabel QPushButton QToolButton QAction QMessageBox QCheckBox
+insertItem tell set_readout set_title set_name name_button
+set_ticks show_loading QLabel QPushButton QToolButton QAction QMessageBox QCheckBox
 QGroupBox QRadioButton QDockWidget QInputDialog getSaveFileName getOpenFileName getExistingDirectory getText
 getItem information warning question critical plain_label flat_button Segments Overlay PanelDock drawText edit
 """
 SHOWN = frozenset(_SHOWN.split())
 """Calls whose text people read."""
-KEY_FIRST = frozenset({"flat_button", "set_ticks", "super"})
+KEY_FIRST = frozenset({"flat_button", "name_button", "set_ticks", "super"})
 """Of these, the first argument is a name of ours."""
 NAMES = ("WorldAttention Playground", "English", "한국어", "MP4", "GIF", "PNG", "CSV", "JSONL", "CPU", "MB")
 """The same in every language."""

@@ -157,6 +157,9 @@ USAGE = [
     ["x.world", "--size", "1920"],
     ["x.world", "--size", "19x10"],
     ["--attention"],
+    ["rendr", "x"],
+    ["docter"],
+    ["hello there"],
 ]
 
 
@@ -167,6 +170,17 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(capsys, arguments):
     assert captured.out == ""
     assert len(captured.err.strip().splitlines()) == 1
     assert "--help" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("rendr", "render"), ("docter", "doctor"), ("trian", "train"), ("evaluate", "eval")]
+)
+def test_a_mistyped_command_is_no_project(capsys, typed, meant):
+    assert main([typed, "x"]) == 2
+    assert f"did you mean '{meant}'?" in capsys.readouterr().err
+    for project in (f"./{typed}", f"{typed}.world"):
+        assert main([project]) == 1
+        assert "no such file" in capsys.readouterr().err
 
 
 def test_options_overrule_the_project():

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QWidget
 from tests.faulty_calls import FAULTS, FaultyCalls
 from tests.toy import toy_engine
 from worldattention.app.autosave import Autosave, find_lost
+from worldattention.app.opening import Opening
 from worldattention.app.preferences import Preferences, PreferencesStore
 from worldattention.app.project_files import Present, ProjectFiles
 from worldattention.app.recent import Recent
@@ -189,7 +190,10 @@ def test_case_25_every_call_of_an_autosave_and_of_a_recovery_may_fail(tmp_path, 
     parent = QWidget()
     qtbot.addWidget(parent)
     now = [Timeline()]
-    files = ProjectFiles(parent, Project("Night"), None, lambda: Present(now[0], (), ProjectSettings()))
+    opening = Opening(parent)
+    files = ProjectFiles(
+        parent, opening, Project("Night"), None, lambda: Present(now[0], (), ProjectSettings())
+    )
     for nth in count(0, step):
         folder, now[0] = tmp_path / f"{nth}", Timeline()
         autosave = Autosave(folder, files)

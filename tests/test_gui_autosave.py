@@ -8,8 +8,9 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from worldattention.app.autosave import Autosave, find_lost
+from worldattention.app.opening import Opening
 from worldattention.app.project_files import Present, ProjectFiles
-from worldattention.core.project import Project, ProjectSettings, save_project
+from worldattention.core.project import Project, ProjectSettings, load_project, save_project
 from worldattention.core.timeline import Event, Timeline, make_timeline
 
 OWL = make_timeline([Event(1, 0, 5, "an owl 🦉")])
@@ -19,7 +20,10 @@ OWL = make_timeline([Event(1, 0, 5, "an owl 🦉")])
 def files(qtbot):
     parent = QWidget()
     qtbot.addWidget(parent)
-    made = ProjectFiles(parent, Project("Night"), None, lambda: Present(made.events, (), made.settings))
+    opening = Opening(parent)
+    made = ProjectFiles(
+        parent, opening, Project("Night"), None, lambda: Present(made.events, (), made.settings)
+    )
     made.events, made.settings = Timeline(), ProjectSettings()
     return made
 
@@ -73,7 +77,7 @@ def test_saving_removes_the_copy(files, tmp_path):
     assert find_lost(tmp_path / "unsaved") == []
 
 
-def test_recovered_work_is_open_and_still_unsaved(files, tmp_path):
+def test_recovered_work_is_open_and_still_unsaved(files, qtbot, tmp_path):
     path = tmp_path / "night.world"
     save_project(Project("Night"), path)
     opened = []
@@ -83,6 +87,8 @@ def test_recovered_work_is_open_and_still_unsaved(files, tmp_path):
     assert files.events == OWL
     assert files.changed
     assert files.path == path
+    qtbot.waitUntil(lambda: files.saved == load_project(path), timeout=20000)
+    assert files.changed
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"path": 3, "project": "x"}', b"\xff\xfe"])

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QWidget
 
 from tests.toy import save_toy_folder
-from worldattention.app import icons, theme, window_entry, window_state
+from worldattention.app import icons, theme, window_entry, window_run, window_state
 from worldattention.app.actions import SPECS
 from worldattention.app.notifications import ERROR, SHOWN_MS, WARNING, Notifications
 from worldattention.core.errors import UserError
@@ -54,6 +54,16 @@ def test_a_screenshot_of_a_world_that_fails_is_one_sentence(tmp_path):
     assert len(done.stderr.splitlines()) == 1
     assert "model.safetensors" in done.stderr
     assert not picture.exists()
+
+
+def test_a_size_below_the_smallest_is_told(make_window, capsys):
+    one = make_window(start=False)
+    least = one.minimumSizeHint()
+    for width, height, told in ((1280, 800, False), (640, 480, True)):
+        one.resize(width, height)
+        window_run._tell_if_larger(one, (width, height))
+        assert (f"{width}x{height}" in capsys.readouterr().err) == told
+    assert one.size() == least.expandedTo(one.minimumSize())
 
 
 def test_without_a_display_the_window_points_at_render():

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPushButton
 
+from tests.window_hands import read
 from worldattention.app.about import PACKAGES, AboutDialog, licences
 from worldattention.app.export import PICTURES, ExportJob
 from worldattention.app.faults import explain
@@ -147,6 +148,7 @@ def test_a_bad_project_is_one_sentence_and_nothing_is_lost(make_window, qtbot, t
         path = tmp_path / f"{kind}.world"
         path.write_bytes(content)
         one.library.open(path)
+        read(qtbot, one)
         said = one.notifications.history[-1].text
         assert said.endswith(".")
         assert "\n" not in said

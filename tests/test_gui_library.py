@@ -10,6 +10,7 @@ from PySide6.QtGui import QDropEvent, QImage
 from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton
 
 from tests.test_recorded import KOREAN, made, record
+from tests.window_hands import read
 from worldattention.app import file_dialogs
 from worldattention.app.project_files import sample_paths
 from worldattention.app.recent import KEPT, Recent
@@ -54,13 +55,14 @@ def test_a_broken_list_is_an_empty_one(tmp_path, content):
     assert Recent(tmp_path / "recent.json").paths == (tmp_path / "a.world",)
 
 
-def test_missing_recent_projects_are_greyed(make_window, tmp_path):
+def test_missing_recent_projects_are_greyed(make_window, qtbot, tmp_path):
     one = make_window(remember=True)
     there, gone = tmp_path / "there.world", tmp_path / "gone.world"
     save_project(Project("There", timeline=OWL), there)
     save_project(Project("Gone", timeline=OWL), gone)
     for path in (gone, there):
         one.library.open(path)
+        read(qtbot, one)
     gone.unlink()
     menu = next(menu for menu in one.findChildren(QMenu) if menu.title() == "Open recent")
     menu.aboutToShow.emit()
@@ -69,6 +71,7 @@ def test_missing_recent_projects_are_greyed(make_window, tmp_path):
         ("gone (missing)", False),
     ]
     one.library.open(there)
+    read(qtbot, one)
     assert one.files.path == there
 
 
@@ -80,6 +83,7 @@ def test_the_welcome_page_starts_a_sample_in_one_click(make_window, qtbot):
     assert len(page.cards) == len(sample_paths()) >= 5
     assert all(not card.icon().isNull() and card.accessibleName() for card in page.cards)
     qtbot.mouseClick(page.cards[0], Qt.MouseButton.LeftButton)
+    read(qtbot, one)
     assert (
         one.model.timeline.events
         == load_project(next(path for path in sample_paths() if path.stem == "red_ball")).timeline.events
@@ -126,6 +130,7 @@ def test_case_22_projects_and_recordings_of_any_path_can_be_dropped(make_window,
     save_project(Project("Owl", timeline=OWL), path)
     one = make_window()
     drop(one, path)
+    read(qtbot, one)
     assert one.model.timeline == OWL
     assert one.files.path == path
     one.model.put(6.0, "한국어 프롬프트")
@@ -189,6 +194,7 @@ def test_after_a_recording_a_world_is_made_again(make_window, qtbot, tmp_path):
     qtbot.waitUntil(lambda: one.world.reel.made == 36, timeout=20000)
     save_project(Project("Owl", timeline=OWL), tmp_path / "owl.world")
     one.library.open(tmp_path / "owl.world")
+    read(qtbot, one)
     assert not one.replay.active
     qtbot.waitUntil(lambda: "an owl 🦉" in [prompt for _, prompt in one.script.steps], timeout=20000)
     assert "scripted" in one.status.device.text()

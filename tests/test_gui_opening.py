@@ -8,10 +8,13 @@ from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl
 from PySide6.QtWidgets import QDialog, QProgressBar, QPushButton
 
 from tests.fakes_window import FakeSession, picture
+from tests.test_gui_heartbeat import Heartbeat
 from tests.test_recorded import made, record
-from worldattention.app import replay
+from worldattention.app import project_files, replay
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.history import BlockRecord
+from worldattention.core.project import MAX_PROJECT_BYTES, Project, load_project, save_project
+from worldattention.core.timeline import Event, make_timeline
 
 WAIT = 20000
 
@@ -154,3 +157,27 @@ def test_until_the_first_picture_is_there_the_window_says_that_it_is_being_made(
     one.script.hold.set()
     qtbot.waitUntil(lambda: one.viewport.overlay is None, timeout=WAIT)
     assert one.viewport.image is not None
+
+
+def test_a_huge_project_is_read_by_another_thread(make_window, qtbot, tmp_path, monkeypatch):
+    """As large as a project may be; how late the window's own beat comes meanwhile is printed."""
+    events = [Event(n + 1, n, n + 1.0, f"a red house by the sea {n} " * 20) for n in range(12_000)]
+    path = tmp_path / "huge.world"
+    save_project(Project("Huge", timeline=make_timeline(events)), path)
+    assert 0.7 * MAX_PROJECT_BYTES < path.stat().st_size <= MAX_PROJECT_BYTES
+    threads = []
+
+    def load(path):
+        threads.append(threading.current_thread())
+        return load_project(path)
+
+    monkeypatch.setattr(project_files, "load_project", load)
+    one = make_window()
+    qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=WAIT)
+    heart = Heartbeat()
+    one.library.open(path)
+    qtbot.waitUntil(lambda: not one.opening.busy, timeout=60_000)
+    print(f"heartbeat while {path.stat().st_size} bytes are read and shown: {heart.summary()}")
+    assert [event.prompt for event in one.model.timeline.events] == [event.prompt for event in events]
+    assert threads
+    assert threading.main_thread() not in threads

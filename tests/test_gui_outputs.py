@@ -101,7 +101,7 @@ def test_a_full_disk_ends_the_recording_not_the_world(window, qtbot, tmp_path, m
 
     def fill_up(recording, frames):
         if recording.frames >= 24:
-            raise UserError("The video could not be written: the disk is full.")
+            raise UserError("The video 'live.mp4' could not be written: the disk is full.")
         write(recording, frames)
 
     monkeypatch.setattr(recorder.Recording, "write", fill_up)

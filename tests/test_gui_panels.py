@@ -1,6 +1,7 @@
 """Panels by their numbers: what is drawn is what the telemetry says, however long the world."""
 
 import csv
+import re
 import time
 from dataclasses import replace
 
@@ -10,13 +11,19 @@ from PySide6.QtCore import QPointF
 
 from tests.fakes_window import FakeEngine, Script
 from worldattention.app import theme
+from worldattention.app.memory_strip import MemoryButton
 from worldattention.app.panels.heat import rgba
 from worldattention.app.panels.history import COLUMNS, MAX_ROWS, PageHistory, Run
 from worldattention.app.panels.memory import MemoryPanel
 from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.plot import steps
+from worldattention.app.panels.provenance import ProvenancePanel
 from worldattention.app.panels.sparsity import SparsityPanel
+from worldattention.app.recalls import arcs_of, memories_of
 from worldattention.app.telemetry_file import save_telemetry
+from worldattention.app.texts import fit_text
+from worldattention.app.timeline.arcs import span_words
+from worldattention.app.timeline.model import TimelineModel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
 from worldattention.core.telemetry import PageRecord, RecallRecord, telemetry_from_json
@@ -305,3 +312,41 @@ def test_the_blocks_axis_always_names_its_unit(qtbot, records):
         panel.show_blocks(records[:count])
         ticks = panel.plot.getAxis("bottom")._tickLevels[0]
         assert ticks[1][1].startswith("block ")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "–"), (float("nan"), "–"), (-0.31, "–"), (-0.004, "0.00"), (0.0, "0.00"), (0.816, "0.82"), (3.0, "3.00")],
+)  # fmt: skip
+def test_a_match_below_zero_is_a_dash(value, shown):
+    assert fit_text(value) == shown
+
+
+def test_no_view_shows_a_negative_score(qtbot, records):
+    """Unrelated pages score below zero: the order is kept, the number is not."""
+    [record] = [record for record in records if record.recall is not None][-1:]
+    scores = {page.page: -0.4 + 0.01 * page.page for page in record.pages}
+    pages = tuple(replace(page, score=scores[page.page], similarity=-0.2) for page in record.pages)
+    told = tuple(scores[number] for number in record.recall.candidates)
+    record = replace(record, pages=pages, recall=replace(record.recall, scores=told))
+    heat, moments = (
+        PagesPanel(),
+        ProvenancePanel(lambda _frame: None, lambda page: (page.page, page.page + 1)),
+    )
+    for panel in (heat, moments):
+        qtbot.addWidget(panel)
+        panel.show_blocks([record])
+    items = [moments.list.item(row) for row in range(moments.list.count())]
+    model = TimelineModel()
+    strip = MemoryButton(memories_of(record, model)[0], heat)
+    said = [
+        heat.readout,
+        heat.scale.text,
+        heat._describe(0, 0),
+        strip.accessibleName(),
+        *(span_words(arc) for arc in arcs_of(record, model)),
+        *(item.text() for item in items),
+        *(item.toolTip() for item in items),
+    ]
+    assert not [text for text in said if re.search(r"[-−]\d", text)]
+    assert all("–" in text for text in said)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import (
     QMenu,
 )
 
-from tests.window_hands import blocks, texts
+from tests.window_hands import blocks, read, texts
 from worldattention.app import file_dialogs, project_files
 from worldattention.core.project import Project, load_project, save_project
 from worldattention.core.timeline import Event, make_timeline
@@ -41,6 +41,7 @@ def test_save_and_open(window, qtbot, tmp_path, monkeypatch):
     save_project(Project("Other", timeline=make_timeline([Event(5, 0, 4, "a pond")])), other)
     monkeypatch.setattr(file_dialogs, "open_file", lambda *_: other)
     one.actions_by_name["open"].trigger()
+    read(qtbot, one)
     assert [event.prompt for event in one.model.timeline.events] == ["a pond"]
     blocks(qtbot, one, 1)
     assert one.script.steps[-1][1] == "a pond"
@@ -51,7 +52,8 @@ def test_a_broken_project_is_refused_and_the_open_one_stays(window, qtbot, tmp_p
     one = window()
     bad = tmp_path / "bad.world"
     bad.write_text("{")
-    assert not one.files.open(bad)
+    one.files.open(bad)
+    read(qtbot, one)
     assert "cannot be opened" in texts(one)[-1]
     assert one.model.timeline == TWO
 
@@ -64,6 +66,7 @@ def test_a_world_file_can_be_dropped(window, qtbot, tmp_path):
     data.setUrls([QUrl.fromLocalFile(str(path))])
     action, button, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     one.dropEvent(QDropEvent(QPointF(9, 9), action, data, button, none))
+    read(qtbot, one)
     assert one.model.timeline.events[0].prompt == "a pond"
 
 
@@ -84,5 +87,6 @@ def test_samples_open_from_the_menu(window, qtbot):
     menu = next(menu for menu in one.findChildren(QMenu) if menu.title() == "Samples")
     action = next(action for action in menu.actions() if action.text() == "The red ball returns")
     action.trigger()
+    read(qtbot, one)
     assert len(one.model.timeline.events) == 6
     assert "The red ball returns" in one.windowTitle()

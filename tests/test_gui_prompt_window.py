@@ -9,15 +9,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QToolButton
 
+from tests.window_hands import blocks, read
 from worldattention.app.timeline.marks import Marker
 from worldattention.core.project import Project, load_project, save_project
 from worldattention.core.timeline import Event, Timeline, make_timeline
 
 TWO = make_timeline([Event(1, 0, 3, "a red house by the sea"), Event(2, 3, 30, "a green hill in the rain")])
-
-
-def blocks(qtbot, window, count):
-    qtbot.waitUntil(lambda: window.world.blocks >= count, timeout=60000)
 
 
 def test_enter_changes_the_world_and_says_at_which_block(make_window, qtbot):
@@ -222,11 +219,14 @@ def test_markers_live_in_the_project_and_foreign_ones_do_no_harm(make_window, qt
     assert load_project(path).extra["markers"] == [0.5]
     one.model.toggle_marker()
     assert one.isWindowModified()
-    assert one.files.open(path)
+    one.files.accept_present()
+    one.files.open(path)
+    read(qtbot, one)
     assert one.model.markers == (Marker(0.5),)
     for odd in ("soon", {"a": 1}, [None, "x", -3, 1e300, True]):
         save_project(Project("Odd", timeline=TWO, extra={"markers": odd}), path)
-        assert one.files.open(path)
+        one.files.open(path)
+        read(qtbot, one)
         assert one.model.markers == ()
         assert not one.isWindowModified()
         assert one.files.project.extra == {"markers": odd}

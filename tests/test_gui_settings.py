@@ -9,9 +9,8 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMainWindow, QPushButton
 
 from tests.test_recorded import KOREAN
-from worldattention.app import appearance, theme, window_run, window_state
+from worldattention.app import theme, window_state
 from worldattention.app.appearance import Appearance, remembered
-from worldattention.app.commandline.options import Options
 from worldattention.app.preferences import (
     Preferences,
     PreferencesStore,
@@ -177,12 +176,10 @@ def test_theme_and_scaling_change_at_once_and_quotas_with_a_restart(make_window,
     dialog = one.settings.ask()
     dialog.theme.setCurrentIndex(theme.THEMES.index("light"))
     dialog.pixel_exact.setChecked(True)
-    dialog.language.setCurrentIndex(2)
-    assert "opens anew" in dialog.hint("language")
     click(qtbot, dialog, KINDS.Apply)
     assert theme.colours() is theme.LIGHT
     assert not one.actions_by_name["smooth"].isChecked()
-    assert remembered(tmp_path / "config" / "window.ini") == Appearance("light", "ko")
+    assert remembered(tmp_path / "config" / "window.ini") == Appearance("light", "system")
     assert not any("restart" in notice.text for notice in one.notifications.history)
     dialog.quotas["dram"].setText("100 MB")
     click(qtbot, dialog, KINDS.Ok)
@@ -195,52 +192,6 @@ def test_theme_and_scaling_change_at_once_and_quotas_with_a_restart(make_window,
     qtbot.mouseClick(restart, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: one.script.closed == 1, timeout=20000)
     qtbot.waitUntil(lambda: one.world.state == "ready", timeout=20000)
-    theme.apply_theme(qapp, "dark")
-
-
-def test_another_language_is_spoken_by_a_window_that_takes_the_place_of_this_one(
-    make_window, qtbot, tmp_path, qapp, monkeypatch
-):
-    """Its project comes along, with what is not saved, and nobody is asked about it."""
-    made = []
-
-    def live(_app, window, before=None):
-        made.append(window)
-        window.show()
-        window.start()
-        if before is not None:
-            window.follow(before)
-            return 0
-        qtbot.waitUntil(lambda: window.world.blocks > 0, timeout=20000)
-        window.model.put(40.0, "an owl")
-        dialog = window.settings.ask()
-        dialog.language.setCurrentIndex(2)
-        click(qtbot, dialog, KINDS.Ok)
-        anew = next(
-            b for b in window.findChildren(QPushButton) if b.text() == "Open anew now" and b.isVisible()
-        )
-        qtbot.mouseClick(anew, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: not window.isVisible(), timeout=20000)
-        return 0
-
-    first = make_window(start=False, remember=True)
-    setup = first._setup
-    first.close()
-    monkeypatch.setattr(window_run, "_live", live)
-    monkeypatch.setattr(window_run, "make_setup", lambda *_a, **_k: setup)
-    assert window_run.run(None, Options(), None, None) == 0
-    old, new = made
-    assert not old.isVisible()
-    assert new.menuBar().actions()[0].text() == "파일(&F)"
-    assert new.model.timeline.event_at(41.0).prompt == "an owl"
-    assert new.isWindowModified()
-    assert not any(
-        "owl" in path.read_text("utf-8") for path in (tmp_path / "config" / "unsaved").glob("*.recovery")
-    )
-    qtbot.waitUntil(lambda: new.world.blocks > 0, timeout=20000)
-    new.files.accept_present()
-    new.close()
-    appearance.speak(qapp, "en")
     theme.apply_theme(qapp, "dark")
 
 

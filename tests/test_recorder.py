@@ -117,7 +117,7 @@ def test_a_dying_ffmpeg_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(fake))
     out = tmp_path / "out"
     out.mkdir()
-    with pytest.raises(UserError, match="disk is full"):
+    with pytest.raises(UserError, match=r"out/v\.mp4' could not be written: the disk is full"):
         write(out / "v.mp4", np.zeros((2400, 64, 64, 3), np.uint8))
     assert os.listdir(out) == []
 

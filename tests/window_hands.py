@@ -6,6 +6,11 @@ def blocks(qtbot, window, count, timeout=60000):
     qtbot.waitUntil(lambda: window.world.blocks >= count, timeout=timeout)
 
 
+def read(qtbot, window):
+    """Waits until the file that was chosen is open, or refused."""
+    qtbot.waitUntil(lambda: not window.opening.busy, timeout=20000)
+
+
 def texts(window):
     """What was notified, oldest first."""
     return [notice.text for notice in window.notifications.history]

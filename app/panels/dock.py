@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QBoxLayout,
     QButtonGroup,
     QDockWidget,
@@ -29,12 +30,13 @@ BARE_HEIGHT = 24
 
 
 class PanelDock(QDockWidget):
-    """A title bar with a readout and tools over a body that `fill` gives."""
+    """A title bar with a readout and tools over a body that `fill` gives; `set_title` names it."""
 
-    def __init__(self, name: str, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(title, parent)
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setObjectName(name)
-        self.setAccessibleName(title)
+        self._title = QLabel()
+        self._title.setObjectName("title")
         self._readout = plain_label()
         self._readout.setObjectName("muted")
         self._readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -43,7 +45,7 @@ class PanelDock(QDockWidget):
     def fill(self, body: QWidget, tools: Sequence[QWidget] = (), key: QWidget | None = None) -> None:
         """Puts the body in, and `tools` at the right of the title bar; the numbers share the line of a `key`."""
         self._bare = not tools
-        self.setTitleBarWidget(self._title_bar(self.windowTitle(), tools))
+        self.setTitleBarWidget(self._title_bar(tools))
         frame = QWidget()
         frame.setObjectName("dockBody")
         frame.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -59,6 +61,12 @@ class PanelDock(QDockWidget):
             layout.addLayout(self._lines)
         self.setWidget(frame)
         self.set_tabbed(False)
+
+    def set_title(self, title: str) -> None:
+        """The panel's name: over it, on its tab, in the menu, and for a screen reader."""
+        self.setWindowTitle(title)
+        self.setAccessibleName(title)
+        self._title.setText(title)
 
     def set_tabbed(self, tabbed: bool) -> None:
         """A tab says the title already, so the numbers take its place."""
@@ -85,15 +93,13 @@ class PanelDock(QDockWidget):
         """The line of live numbers."""
         return self._readout.text()
 
-    def _title_bar(self, title: str, tools: Sequence[QWidget]) -> QWidget:
+    def _title_bar(self, tools: Sequence[QWidget]) -> QWidget:
         bar = _TitleBar()
         bar.setObjectName("dockTitle")
         bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         layout = QHBoxLayout(bar)
         layout.setContentsMargins(12, 4, 8, 2)
         layout.setSpacing(theme.SPACE)
-        self._title = QLabel(title)
-        self._title.setObjectName("title")
         layout.addWidget(self._title)
         layout.addStretch(1)
         for tool in tools:
@@ -122,42 +128,54 @@ def take_in(blocks: deque[BlockTelemetry], telemetry: Iterable[BlockTelemetry]) 
         blocks.append(replace(record, pages=()))
 
 
-def flat_button(icon: str, name: str, pixels: int = 16) -> QToolButton:
-    """A quiet icon button for title bars; reached by Tab, but a click leaves the focus where it was."""
+def flat_button(icon: str, pixels: int = 16) -> QToolButton:
+    """A quiet icon button for title bars; reached by Tab, but a click leaves the focus where it was.
+
+    `name_button` says what it does.
+    """
     button = QToolButton()
     button.setProperty("flat", True)
     button.setIcon(icons.icon(icon, "muted"))
     button.setIconSize(button.iconSize().scaled(pixels, pixels, Qt.AspectRatioMode.IgnoreAspectRatio))
-    button.setToolTip(name)
-    button.setAccessibleName(name)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button
 
 
+def name_button(button: QAbstractButton, name: str) -> None:
+    """What an icon button does, for those who point at it and for those who cannot see it."""
+    button.setToolTip(name)
+    button.setAccessibleName(name)
+
+
 class Segments(QWidget):
-    """A few exclusive choices side by side."""
+    """A few exclusive choices side by side; `set_name` says of what."""
 
     chosen = Signal(str)
 
-    def __init__(self, name: str, choices: Sequence[str], parent: QWidget | None = None) -> None:
+    def __init__(self, choices: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName(name)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         self._group = QButtonGroup(self)
         self._choices = tuple(choices)
-        for number, choice in enumerate(self._choices):
+        for number in range(len(self._choices)):
             button = QToolButton()
-            button.setText(translate("Segments", choice))
             button.setCheckable(True)
             button.setChecked(number == 0)
             button.setProperty("segment", True)
-            button.setAccessibleName(f"{name}: {translate('Segments', choice)}")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             self._group.addButton(button, number)
             layout.addWidget(button)
         self._group.idClicked.connect(lambda number: self.chosen.emit(self._choices[number]))
+
+    def set_name(self, name: str) -> None:
+        """What is chosen here; the choices are named in the language of the window."""
+        self.setAccessibleName(name)
+        for button, choice in zip(self._group.buttons(), self._choices, strict=True):
+            words = translate("Segments", choice)
+            button.setText(words)
+            button.setAccessibleName(f"{name}: {words}")
 
     @property
     def choice(self) -> str:

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from worldattention.app import theme
 from worldattention.app.panels.plot import Array, Mask, Plot
+from worldattention.app.texts import fit_text
 
 _STEPS = {
     Qt.Key.Key_Left: (0, -1),
@@ -212,7 +213,7 @@ class Scale(QWidget):
 
     def show_scale(self, ends: tuple[float, float] | None, signs: tuple[tuple[str, str], ...] = ()) -> None:
         """The values of the darkest and the brightest colour, if any; `signs` are (colour, words)."""
-        self._low, self._high = (f"{ends[0]:z.2f}", f"{ends[1]:z.2f}") if ends is not None else ("", "")
+        self._low, self._high = (fit_text(ends[0]), fit_text(ends[1])) if ends is not None else ("", "")
         self._signs = signs
         self.setAccessibleName(self.text)
         self.update()

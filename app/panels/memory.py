@@ -9,13 +9,13 @@ from collections import deque
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QHelpEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock
 from worldattention.app.panels.plot import Plot, steps
-from worldattention.app.texts import tip, translate
+from worldattention.app.texts import tip, worded
 from worldattention.core.telemetry import BlockTelemetry, TierUsage
 from worldattention.core.units import format_bytes
 
@@ -23,6 +23,8 @@ ROW_HEIGHT = 22
 TOP_ROW_HEIGHT = 18
 MAX_BLOCKS = 1200
 TRAFFIC_SECONDS = 5.0
+PLOT_ROOM = 54
+"""Pixels below the bars with which a curve can be read; with less, the bars stand alone."""
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +36,14 @@ class TierBars(QWidget):
         super().__init__(parent)
         self._tiers: tuple[TierUsage, ...] = ()
         self._traffic: dict[str, tuple[float, float]] = {}
-        self._shared = ""
+        self._multiprocessors: tuple[int, int] | None = None  # bytes of shared memory in each, and how many
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
         self.setAccessibleName(self.tr("Memory of each tier"))
         self.setToolTip(self.tr("↑ read from the tier, ↓ written to it, over the last five seconds"))
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.show_tiers(self._tiers, self._traffic)
 
     def sizeHint(self) -> QSize:
         return QSize(320, TOP_ROW_HEIGHT + 3 * ROW_HEIGHT)
@@ -77,18 +83,23 @@ class TierBars(QWidget):
 
     def show_shared(self, multiprocessor_bytes: int, multiprocessors: int) -> None:
         """L0, the shared memory that the kernels compute in: a figure of the device, which never changes."""
-        if multiprocessors:
-            self._shared = self.tr("{0} × {1} multiprocessors, filled tile by tile").format(
-                format_bytes(multiprocessor_bytes), multiprocessors
-            )
-        else:
-            self._shared = self.tr("none: a CPU has no shared memory for kernels")
+        self._multiprocessors = multiprocessor_bytes, multiprocessors
         self.show_tiers(self._tiers, self._traffic)
 
     @property
     def shared(self) -> str:
         """The row of L0 in words."""
-        return self.tr("L0 shared {}").format(self._shared or "–")
+        return self.tr("L0 shared {}").format(self._shared_words())
+
+    def _shared_words(self) -> str:
+        if self._multiprocessors is None:
+            return "–"
+        each_bytes, count = self._multiprocessors
+        if not count:
+            return self.tr("none: a CPU has no shared memory for kernels")
+        return self.tr("{0} × {1} multiprocessors, filled tile by tile").format(
+            format_bytes(each_bytes), count
+        )
 
     def row_text(self, tier: TierUsage) -> str:
         """The row in words."""
@@ -117,7 +128,7 @@ class TierBars(QWidget):
         painter.setPen(QColor(theme.MUTED))
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self.tr("L0 shared"))
         painter.setFont(theme.font(11))
-        painter.drawText(line.adjusted(66, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._shared or "–")
+        painter.drawText(line.adjusted(66, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self._shared_words())
 
     def _row(self, painter: QPainter, rect: QRectF, tier: TierUsage) -> None:
         colour = QColor(theme.tier_colour(tier.name) if tier.active else theme.FAINT)
@@ -151,12 +162,11 @@ class MemoryPanel(PanelDock):
     """Bars for now, a stacked plot for how it came to be."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("memory", translate("MemoryPanel", "Memory per tier"), parent)
+        super().__init__("memory", parent)
         self.bars = TierBars()
         self.plot = Plot()
-        self.plot.setAccessibleName(self.tr("Bytes in each tier over time, stacked"))
         self.plot.setMouseEnabled(x=False, y=False)
-        self.plot.set_hint(self.tr("What each tier holds is shown from the first block on."))
+        self.plot.setMinimumHeight(1)  # 0 would be the toolkit's own
         self._curves: dict[str, pg.PlotCurveItem] = {}
         for tier in ("disk", "dram", "device"):  # the whole stack first, so that lower layers cover it
             curve = pg.PlotCurveItem(fillLevel=0)
@@ -177,6 +187,19 @@ class MemoryPanel(PanelDock):
         self._blocks: deque[int] = deque(maxlen=MAX_BLOCKS)
         self._used: deque[tuple[int, int, int]] = deque(maxlen=MAX_BLOCKS)
         self._moments: deque[tuple[float, dict[str, tuple[int, int]]]] = deque()
+        self._tiers: tuple[TierUsage, ...] = ()  # of the newest block
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.set_title(self.tr("Memory per tier"))
+        self.plot.setAccessibleName(self.tr("Bytes in each tier over time, stacked"))
+        self.plot.set_hint(self.tr("What each tier holds is shown from the first block on."))
+        self._draw_plot()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.widget().height() - self.bars.sizeHint().height()
+        self.plot.setVisible(room >= PLOT_ROOM)
 
     def _colour_curves(self) -> None:
         for tier, curve in self._curves.items():
@@ -196,13 +219,16 @@ class MemoryPanel(PanelDock):
             self._blocks.append(record.block)
             self._used.append((used.get("device", 0), used.get("dram", 0), used.get("disk", 0)))
         if telemetry:
-            self._draw(telemetry[-1])
+            self._tiers = telemetry[-1].tiers
+            self.bars.show_tiers(self._tiers, self._rates(self._tiers))
+            self._draw_plot()
 
     def clear(self) -> None:
         """A new world: nothing is stored."""
         self._blocks.clear()
         self._used.clear()
         self._moments.clear()
+        self._tiers = ()
         for curve in self._curves.values():
             curve.setData([], [])
         for line in self.quotas:
@@ -211,23 +237,25 @@ class MemoryPanel(PanelDock):
         self.bars.show_tiers((), {})
         self.set_readout("")
 
-    def _draw(self, record: BlockTelemetry) -> None:
-        self.bars.show_tiers(record.tiers, self._rates(record.tiers))
+    def _draw_plot(self) -> None:
+        if not self._blocks:
+            return
+        tiers = self._tiers
         self.plot.show_empty(False)
         blocks = np.array(self._blocks, float)
         stacked = np.cumsum(np.array(self._used, float) / 1e6, axis=1)
         for index, tier in enumerate(("device", "dram", "disk")):
             self._curves[tier].setData(blocks, stacked[:, index])
-        top = self._draw_quotas(record.tiers, max(float(stacked[:, -1].max()), 1.0) * 1.15)
+        top = self._draw_quotas(tiers, max(float(stacked[:, -1].max()), 1.0) * 1.15)
         self.plot.setRange(QRectF(blocks[0], 0, max(24.0, float(blocks[-1] - blocks[0])), top), padding=0)
         last = int(blocks[0] + max(24.0, blocks[-1] - blocks[0]))
         self.plot.set_ticks("bottom", steps(int(blocks[0]), last - 1, 8), self.tr("block"), named=1)
         self.plot.set_ticks("left", steps(0, int(0.94 * top), 6), "MB", first="{at:g} {unit}")
-        hits = sum(tier.hits for tier in record.tiers)
-        misses = sum(tier.misses for tier in record.tiers)
-        total = sum(tier.used_bytes for tier in record.tiers)
-        drops = sum(tier.drops for tier in record.tiers)
-        written = sum(tier.written_bytes for tier in record.tiers if tier.name == "disk")
+        hits = sum(tier.hits for tier in tiers)
+        misses = sum(tier.misses for tier in tiers)
+        total = sum(tier.used_bytes for tier in tiers)
+        drops = sum(tier.drops for tier in tiers)
+        written = sum(tier.written_bytes for tier in tiers if tier.name == "disk")
         text = self.tr("{0} · {1} hits · {2} misses").format(format_bytes(total), hits, misses)
         if drops:
             text += self.tr(" · {} dropped").format(drops)

@@ -13,7 +13,7 @@ from worldattention.app.panels.dock import PanelDock, Segments
 from worldattention.app.panels.heat import MARK, HeatPlot, Scale
 from worldattention.app.panels.history import COLUMNS, PageHistory
 from worldattention.app.panels.plot import steps
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, fit_text, translate, worded
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
 SCORE = QT_TRANSLATE_NOOP("Segments", "Score")
@@ -28,13 +28,9 @@ class PagesPanel(PanelDock):
     page_chosen = Signal(object)  # PageRecord
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("pages", translate("PagesPanel", "Recalled pages"), parent)
-        self._choice = Segments(self.tr("Shown per page"), (SCORE, SIMILARITY))
+        super().__init__("pages", parent)
+        self._choice = Segments((SCORE, SIMILARITY))
         self.plot = HeatPlot()
-        self.plot.setAccessibleName(self.tr("Score of every page at every block"))
-        self.plot.set_hint(
-            self.tr("Each page of the past gets a row here, once eight latent frames are made.")
-        )
         self.scale = Scale()
         self._strip = pg.ImageItem(axisOrder="row-major")
         self.plot.addItem(self._strip)
@@ -50,13 +46,6 @@ class PagesPanel(PanelDock):
         column.addWidget(self.plot, 1)
         column.addWidget(self.scale)
         self.fill(body, (self._choice,))
-        self.setToolTip(
-            self.tr(
-                "Which pages of the past each block looked for (brighter: a better match), and which it took "
-                "into its window (framed). The strip at the left tells where a page lies: "
-                "L1 device, L2 DRAM, L3 disk."
-            )
-        )
         self.history = PageHistory()
         self.plot.describe = self._describe
         self.plot.hovered.connect(self._hovered)
@@ -64,6 +53,23 @@ class PagesPanel(PanelDock):
         self.plot.row_clicked.connect(lambda row: self.page_chosen.emit(self._page(row)))
         self._choice.chosen.connect(lambda _choice: self._draw())
         theme.dress(self.plot, self._colour_marks)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.set_title(self.tr("Recalled pages"))
+        self.setToolTip(
+            self.tr(
+                "Which pages of the past each block looked for (brighter: a better match), and which it took "
+                "into its window (framed). The strip at the left tells where a page lies: "
+                "L1 device, L2 DRAM, L3 disk. A dash is a score below zero: no match."
+            )
+        )
+        self._choice.set_name(self.tr("Shown per page"))
+        self.plot.setAccessibleName(self.tr("Score of every page at every block"))
+        self.plot.set_hint(
+            self.tr("Each page of the past gets a row here, once eight latent frames are made.")
+        )
+        self._draw()
 
     @property
     def choice(self) -> Segments:
@@ -179,7 +185,7 @@ class PagesPanel(PanelDock):
             return ""
         value = self.plot.values[row, column]
         kind = translate("Segments", self._choice.choice).lower()
-        number = self.tr("not scored") if np.isnan(value) else f"{kind} {value:z.2f}"
+        number = self.tr("not scored") if np.isnan(value) else f"{kind} {fit_text(float(value))}"
         mark = self.tr(" · in the window") if self.history.was_recalled(record.page, column) else ""
         tier = theme.tier_name(record.tier)
         block = self.history.first_block + column
@@ -194,7 +200,5 @@ class PagesPanel(PanelDock):
             count = self.tr("{} page") if len(pages) == 1 else self.tr("{} pages")
             text = count.format(len(pages)) + self.tr(" · {} in the window").format(len(recalled))
             if recalled:
-                text += self.tr(", score {}").format(
-                    " ".join("–" if score is None else f"{score:z.2f}" for score in scores)
-                )
+                text += self.tr(", score {}").format(" ".join(map(fit_text, scores)))
         self.set_readout(text)

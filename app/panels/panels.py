@@ -11,10 +11,14 @@ from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.provenance import ProvenancePanel, Span, Thumbnail
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.panels.stages import StagesPanel
+from worldattention.app.texts import worded
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
 Panel = SparsityPanel | PagesPanel | ProvenancePanel | MemoryPanel | StagesPanel
 HEIGHTS = (138, 176, 228)
+LOW_HEIGHTS = (112, 152, 134)
+"""In a window of less than LOW pixels: heads and pages are read best, so they keep their rows."""
+LOW = 760
 TURN_MS = 20
 """Between two panels that draw, so that nothing waits for all of them."""
 
@@ -52,6 +56,7 @@ class Panels(QObject):
         self._turns.setInterval(TURN_MS)
         self._turns.timeout.connect(self._take_turn)
         window.installEventFilter(self)
+        worded(window, self._settle.start)
         for panel in self.all:
             for moved in (panel.visibilityChanged, panel.topLevelChanged, panel.dockLocationChanged):
                 moved.connect(lambda *_: self._settle.start())
@@ -63,7 +68,8 @@ class Panels(QObject):
         """Gives the panels their first sizes."""
         places = [self.sparsity, self.pages, self.memory]
         self._window.resizeDocks(places, [400] * 3, Qt.Orientation.Horizontal)
-        self._window.resizeDocks(places, list(HEIGHTS), Qt.Orientation.Vertical)
+        heights = HEIGHTS if self._window.height() >= LOW else LOW_HEIGHTS
+        self._window.resizeDocks(places, list(heights), Qt.Orientation.Vertical)
 
     def show_blocks(self, telemetry: list[BlockTelemetry]) -> None:
         """Takes in blocks, in order; the panels draw one after the other, each once."""

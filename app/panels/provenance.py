@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QListView, QListWidget, QListWidgetItem, Q
 
 from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock
-from worldattention.app.texts import translate
+from worldattention.app.texts import fit_text, worded
 from worldattention.app.timeline.layout import clock
 from worldattention.core.telemetry import BlockTelemetry, PageRecord
 
@@ -52,12 +52,10 @@ class ProvenancePanel(PanelDock):
     page_chosen = Signal(object)  # PageRecord
 
     def __init__(self, thumbnail: Thumbnail, span: Span, parent: QWidget | None = None) -> None:
-        super().__init__("provenance", translate("ProvenancePanel", "Remembered moments"), parent)
+        super().__init__("provenance", parent)
         self._thumbnail, self._span = thumbnail, span
         self.list = PageList()
-        self.hint = QLabel(
-            self.tr("When the prompt changes, the moments that the world goes back to are shown here.")
-        )
+        self.hint = QLabel()
         self.hint.setObjectName("faint")
         self.hint.setWordWrap(True)
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -66,11 +64,6 @@ class ProvenancePanel(PanelDock):
         self._stack.addWidget(self.hint)
         self._stack.addWidget(self.list)
         self.fill(body)
-        self.setToolTip(
-            self.tr(
-                "The pages of the past that the newest recall put into the attention window. Click one to see it."
-            )
-        )
         self._recalls: list[Recall] = []
         self._shown: Recall | None = None
         self.list.left.connect(lambda: self.page_pointed.emit(None))
@@ -78,6 +71,19 @@ class ProvenancePanel(PanelDock):
         self.list.currentItemChanged.connect(self._current_changed)
         self.list.itemActivated.connect(lambda item: self.page_chosen.emit(self._page(item)))
         self.list.itemClicked.connect(lambda item: self.page_chosen.emit(self._page(item)))
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.set_title(self.tr("Remembered moments"))
+        self.setToolTip(
+            self.tr(
+                "The pages of the past that the newest recall put into the attention window. Click one to see it."
+            )
+        )
+        self.hint.setText(
+            self.tr("When the prompt changes, the moments that the world goes back to are shown here.")
+        )
+        self._show()
 
     @property
     def shown(self) -> Recall | None:
@@ -108,9 +114,12 @@ class ProvenancePanel(PanelDock):
 
     def _choose(self) -> None:
         recall = self._recalls[-1] if self._recalls else None
-        if recall is self._shown:
-            return
-        self._shown = recall
+        if recall is not self._shown:
+            self._shown = recall
+            self._show()
+
+    def _show(self) -> None:
+        recall = self._shown
         self.list.clear()
         self._stack.setCurrentIndex(0 if recall is None else 1)
         if recall is None:
@@ -127,7 +136,7 @@ class ProvenancePanel(PanelDock):
 
     def _item(self, page: PageRecord, missed: bool) -> QListWidgetItem:
         start, end = self._span(page)
-        scores = self.tr("score {0} · sim. {1}").format(_number(page.score), _number(page.similarity))
+        scores = self.tr("score {0} · sim. {1}").format(fit_text(page.score), fit_text(page.similarity))
         second = self.tr("not read in time") if missed else scores
         item = QListWidgetItem(f"{clock(start, True)}\n{second}")
         picture = self._thumbnail(round(8 * (start + end)))  # the middle, at 16 frames a second
@@ -158,7 +167,7 @@ class PageList(QListWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName(self.tr("Remembered moments"))
+        worded(self, lambda: self.setAccessibleName(self.tr("Remembered moments")))
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setMovement(QListView.Movement.Static)
         self.setResizeMode(QListView.ResizeMode.Adjust)
@@ -177,7 +186,3 @@ class PageList(QListWidget):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
         self.left.emit()
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:z.2f}"

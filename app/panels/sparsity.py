@@ -8,10 +8,10 @@ import numpy as np
 from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QWidget
 
-from worldattention.app.panels.dock import PanelDock, Segments, flat_button, take_in
+from worldattention.app.panels.dock import PanelDock, Segments, flat_button, name_button, take_in
 from worldattention.app.panels.heat import HeatPlot, Scale
 from worldattention.app.panels.plot import Array, steps
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, worded
 from worldattention.core.telemetry import BlockTelemetry
 
 GINI = QT_TRANSLATE_NOOP("Segments", "Gini")
@@ -26,23 +26,30 @@ class SparsityPanel(PanelDock):
     """Now: layers run right, heads up. History: blocks run right, layers up, each the mean of its heads."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("sparsity", translate("SparsityPanel", "Sparsity per head"), parent)
-        self._choice = Segments(self.tr("Shown per head"), (GINI, THRESHOLD, DENSITY))
-        self.history = flat_button("history", self.tr("Over the blocks: the mean of every layer's heads"))
+        super().__init__("sparsity", parent)
+        self._choice = Segments((GINI, THRESHOLD, DENSITY))
+        self.history = flat_button("history")
         self.history.setCheckable(True)
         self.plot = HeatPlot()
-        self.plot.setAccessibleName(self.tr("Sparsity of every head"))
-        self.plot.set_hint(
-            self.tr("How selectively each head reads the past is shown from the first block on.")
-        )
         self.scale = Scale()
         self.fill(self.plot, (self.history, self._choice), self.scale)
-        self.setToolTip(self.tr("How unevenly each head attends: a high Gini keeps few blocks of the past."))
         self._blocks: deque[BlockTelemetry] = deque(maxlen=HISTORY_BLOCKS)
         self.plot.describe = self._describe
         self.plot.hovered.connect(self._hovered)
         self._choice.chosen.connect(lambda _choice: self._draw())
         self.history.toggled.connect(lambda _on: self._draw())
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.set_title(self.tr("Sparsity per head"))
+        self.setToolTip(self.tr("How unevenly each head attends: a high Gini keeps few blocks of the past."))
+        self._choice.set_name(self.tr("Shown per head"))
+        name_button(self.history, self.tr("Over the blocks: the mean of every layer's heads"))
+        self.plot.setAccessibleName(self.tr("Sparsity of every head"))
+        self.plot.set_hint(
+            self.tr("How selectively each head reads the past is shown from the first block on.")
+        )
+        self._draw()
 
     @property
     def choice(self) -> Segments:

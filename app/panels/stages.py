@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock, take_in
 from worldattention.app.panels.plot import Plot, steps
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, translate, worded
 from worldattention.core.geometry import FPS
 from worldattention.core.telemetry import BlockTelemetry
 
@@ -45,7 +45,7 @@ class StagesPanel(PanelDock):
     """The newest blocks as bars; the line is real time. With the focus, arrow keys read block after block."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("stages", translate("StagesPanel", "Time per block"), parent)
+        super().__init__("stages", parent)
         self.plot = BarPlot()
         self.plot.pointed.connect(self._read)
         self.key = StageKey()
@@ -56,10 +56,17 @@ class StagesPanel(PanelDock):
         column.addWidget(self.plot, 1)
         column.addWidget(self.key)
         self.fill(body)
+        self._blocks: deque[BlockTelemetry] = deque(maxlen=BLOCKS)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.set_title(self.tr("Time per block"))
         self.setToolTip(
             self.tr("Where the time of a block goes. Bars below the line are made faster than they play.")
         )
-        self._blocks: deque[BlockTelemetry] = deque(maxlen=BLOCKS)
+        if self._blocks:
+            self.plot.draw(self.blocks)
+            self._read()
 
     @property
     def blocks(self) -> tuple[BlockTelemetry, ...]:
@@ -105,8 +112,6 @@ class BarPlot(Plot):
         self.chosen: int | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseEnabled(x=False, y=False)
-        self.setAccessibleName(self.tr("Milliseconds of every stage of the newest blocks"))
-        self.set_hint(self.tr("What each block spends its time on is shown from the first block on."))
         self.bars = {name: pg.BarGraphItem(x=[], height=[], width=0.8, pen=None) for name in STAGES}
         for bar in self.bars.values():
             self.addItem(bar)
@@ -118,6 +123,11 @@ class BarPlot(Plot):
         self._first = self._count = 0
         self.scene().sigMouseMoved.connect(self._mouse_moved)
         theme.dress(self, self._colour)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.setAccessibleName(self.tr("Milliseconds of every stage of the newest blocks"))
+        self.set_hint(self.tr("What each block spends its time on is shown from the first block on."))
 
     def _colour(self) -> None:
         for name, bar in self.bars.items():
@@ -187,8 +197,12 @@ class StageKey(QWidget):
         super().__init__(parent)
         self.setFixedHeight(self.HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
         words = ", ".join(translate("Stages", name) for name in STAGES)
         self.setAccessibleName(self.tr("From bottom to top: {}").format(words))
+        self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(300, self.HEIGHT)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
 from worldattention.app import theme
-from worldattention.app.texts import translate
+from worldattention.app.texts import fit_text, translate
 from worldattention.app.timeline.layout import Layout, clock
 from worldattention.app.timeline.marks import Arc
 
@@ -56,9 +56,9 @@ def span_words(arc: Arc) -> str:
     """What was recalled, and how well it fitted."""
     words = f"{clock(arc.start, True)} – {clock(arc.end, True)}"
     if arc.similarity is not None:
-        words += translate("Recalls", ", similarity {0:z.2f}").format(arc.similarity)
+        words += translate("Recalls", ", similarity {}").format(fit_text(arc.similarity))
     if arc.score is not None:
-        words += translate("Recalls", ", score {0:z.2f}").format(arc.score)
+        words += translate("Recalls", ", score {}").format(fit_text(arc.score))
     return words
 
 

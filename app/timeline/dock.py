@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from worldattention.app import icons
-from worldattention.app.panels.dock import PanelDock, Segments, flat_button
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.panels.dock import PanelDock, Segments, flat_button, name_button
+from worldattention.app.texts import QT_TRANSLATE_NOOP, worded
 from worldattention.app.timeline.marks import Marker
 from worldattention.app.timeline.marks_table import MarksTableView
 from worldattention.app.timeline.model import TimelineModel
@@ -39,16 +39,15 @@ class TimelineDock(PanelDock):
     def __init__(
         self, model: TimelineModel, actions: dict[str, QAction], parent: QWidget | None = None
     ) -> None:
-        super().__init__("timeline", translate("TimelineDock", "Timeline"), parent)
+        super().__init__("timeline", parent)
         self._model = model
         self.view = TimelineView(model)
         self.table = EventTableView(model)
         self.marks = MarksTableView(model)
         self.times = TimeFields(model)
         self._scroll = QScrollBar(Qt.Orientation.Horizontal)
-        self._scroll.setAccessibleName(self.tr("Scroll the timeline"))
         self._stack = QStackedWidget()
-        self._segments = Segments(self.tr("Events as"), (PAINTED, TABLE))
+        self._segments = Segments((PAINTED, TABLE))
         self._actions = actions
         painted = QFrame()
         column = QVBoxLayout(painted)
@@ -63,15 +62,10 @@ class TimelineDock(PanelDock):
         tables.setSizes([540, 460])
         tables.setChildrenCollapsible(False)
         self._stack.addWidget(tables)
-        add = flat_button("add", self.tr("Add an event at the playhead"), 18)
-        add.clicked.connect(self.add_requested)
-        tools = [
-            self.times,
-            add,
-            *(self._tool(name) for name in ("split", "delete", "undo", "redo", "fit")),
-            self._segments,
-        ]
-        self.fill(self._stack, tools)
+        self._add = flat_button("add", 18)
+        self._add.clicked.connect(self.add_requested)
+        self._tools = {name: self._tool(name) for name in ("split", "delete", "undo", "redo", "fit")}
+        self.fill(self._stack, [self.times, self._add, *self._tools.values(), self._segments])
         self._segments.chosen.connect(self._show)
         self.marks.seek_requested.connect(self.view.seek_requested)
         self.marks.moment_requested.connect(self.view.moment_requested)
@@ -79,6 +73,15 @@ class TimelineDock(PanelDock):
         self._scroll.valueChanged.connect(self._scrolled)
         self.view.range_changed.connect(self._range_changed)
         self.view.menu_requested.connect(self._menu)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.set_title(self.tr("Timeline"))
+        self._scroll.setAccessibleName(self.tr("Scroll the timeline"))
+        self._segments.set_name(self.tr("Events as"))
+        name_button(self._add, self.tr("Add an event at the playhead"))
+        for name, button in self._tools.items():
+            name_button(button, self._actions[name].toolTip())
 
     def add_at(self, seconds: float) -> None:
         """A new event there, its prompt open for typing where the events are seen."""
@@ -96,7 +99,7 @@ class TimelineDock(PanelDock):
 
     def _tool(self, name: str) -> QToolButton:
         action = self._actions[name]
-        button = flat_button(name, action.toolTip(), 18)
+        button = flat_button(name, 18)
         button.setEnabled(action.isEnabled())
         button.clicked.connect(action.trigger)
         action.enabledChanged.connect(button.setEnabled)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF
 
+from worldattention.app.commands import RESIZE_EVENT, counted
 from worldattention.app.texts import translate
 from worldattention.app.timeline import marks, rules
 from worldattention.app.timeline.marks import Arc, Marker
@@ -116,10 +117,9 @@ class MoveGesture(_EventGesture):
         if not self.moving and self._alone:
             self._model.select(self._event.id)
         ids = self._ids()
-        text = "Move event" if len(ids) == 1 else "Move events"
         by = self.draft.timeline.get(self._event.id).start - self._event.start if self.draft.timeline else 0.0
         self._edit(
-            translate("TimelineModel", text),
+            counted("Move", ids),
             lambda now: Shifting.of(now, ids).to(by, self._model.locked, anchor=self._event.id)[0],
         )
 
@@ -153,7 +153,7 @@ class ResizeGesture(_EventGesture):
             return
         target = self._time(self.draft.timeline.get(self._event.id)) if self.draft.timeline else 0.0
         self._edit(
-            translate("TimelineModel", "Resize event"),
+            RESIZE_EVENT,
             lambda now: rules.resize(now, self._event.id, self._edge, target, self._model.locked)[0],
         )
 

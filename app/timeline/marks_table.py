@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from worldattention.app import theme
-from worldattention.app.texts import QT_TRANSLATE_NOOP, tip, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, tip, worded
 from worldattention.app.timeline.arcs import arc_words, span_words
 from worldattention.app.timeline.marks import Arc, Marker, ModeChange, mode_words
 from worldattention.app.timeline.model import TimelineModel
@@ -102,8 +102,7 @@ class MarksTableView(RowTable):
     seek_requested = Signal(float)
 
     def __init__(self, model: TimelineModel, parent: QWidget | None = None) -> None:
-        name = translate("MarksTableView", "Markers, recalls and modes as a table")
-        super().__init__(name, WHAT, parent)
+        super().__init__(WHAT, parent)
         self._model = model
         self._table = MarksTable(model, self)
         self._kept: Mark | None = None
@@ -112,6 +111,11 @@ class MarksTableView(RowTable):
         self.setModel(self._table)
         self.size_columns({TIME: 84, KIND: 72})
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.setAccessibleName(self.tr("Markers, recalls and modes as a table"))
+        self._table.speak()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         mark = self._table.mark_at(self.currentIndex().row())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor, QImage, QUndoStack
 
-from worldattention.app import theme
+from worldattention.app import commands, theme
 from worldattention.app.commands import MarkerEdit, TimelineEdit, counted
 from worldattention.app.timeline import marks, rules, shifting
 from worldattention.app.timeline.marks import Arc, Marker, ModeChange
@@ -254,18 +254,22 @@ class TimelineModel(QObject):
     def add(self, seconds: float, prompt: str) -> bool:
         """A new event at a free place."""
         return self.edit(
-            self.tr("Add event"), lambda old: rules.add(old, seconds, rules.checked(prompt), self._locked)
+            commands.ADD_EVENT,
+            lambda old: rules.add(old, seconds, rules.checked(prompt), self._locked),
         )
 
     def put(self, seconds: float, prompt: str) -> bool:
         """The prompt from `seconds` on (or from the end of the past), cutting what is there."""
         start = max(rules.to_frame(seconds), self._locked)
-        return self.edit(self.tr("Add event"), lambda old: old.set_prompt_from(start, rules.checked(prompt)))
+        return self.edit(
+            commands.ADD_EVENT,
+            lambda old: old.set_prompt_from(start, rules.checked(prompt)),
+        )
 
     def reword(self, event_id: int, prompt: str) -> bool:
         """Another prompt for the event."""
         return self.edit(
-            self.tr("Change prompt"),
+            commands.CHANGE_PROMPT,
             lambda old: rules.reword(old, event_id, rules.checked(prompt), self._locked),
         )
 
@@ -274,7 +278,10 @@ class TimelineModel(QObject):
         if (near := self.marker_near(self.cursor)) is not None:
             self.remove_marker(near)
         else:
-            self.edit_markers(self.tr("Add marker"), (*self._markers, Marker(rules.to_frame(self.cursor))))
+            self.edit_markers(
+                commands.ADD_MARKER,
+                (*self._markers, Marker(rules.to_frame(self.cursor))),
+            )
 
     def marker_near(self, seconds: float, reach: float = MARKER_REACH) -> Marker | None:
         """The marker within reach of a time."""
@@ -283,17 +290,20 @@ class TimelineModel(QObject):
 
     def remove_marker(self, marker: Marker) -> None:
         """Takes a marker away."""
-        self.edit_markers(self.tr("Remove marker"), [other for other in self._markers if other != marker])
+        self.edit_markers(
+            commands.REMOVE_MARKER,
+            [other for other in self._markers if other != marker],
+        )
 
     def name_marker(self, marker: Marker, name: str) -> bool:
         """Another name for a marker; none when it is empty."""
         named = Marker(marker.at, marks.clean_name(name))
         others = [named if other == marker else other for other in self._markers]
-        return self.edit_markers(self.tr("Name marker"), others)
+        return self.edit_markers(commands.NAME_MARKER, others)
 
     def move_marker(self, marker: Marker, seconds: float) -> bool:
         """Another time for a marker."""
-        return self.edit_markers(self.tr("Move marker"), marks.moved(self._markers, marker, seconds))
+        return self.edit_markers(commands.MOVE_MARKER, marks.moved(self._markers, marker, seconds))
 
     def edit_markers(self, text: str, markers: Iterable[Marker]) -> bool:
         """Other markers, as one undo step."""
@@ -314,7 +324,10 @@ class TimelineModel(QObject):
 
     def split(self) -> None:
         """Cuts the event at the cursor."""
-        self.edit(self.tr("Split event"), lambda old: rules.split(old, self.cursor, self._locked))
+        self.edit(
+            commands.SPLIT_EVENT,
+            lambda old: rules.split(old, self.cursor, self._locked),
+        )
 
     def nudge_selected(self, blocks: int) -> None:
         """Moves the selected events by whole blocks."""
@@ -330,14 +343,15 @@ class TimelineModel(QObject):
                 old, event_id, edge, parse_time(text, self.geometry.block_seconds), self._locked
             )
 
-        return self.edit(self.tr("Change time"), change)
+        return self.edit(commands.CHANGE_TIME, change)
 
     def stretch_selected(self, edge: str, blocks: int) -> None:
         """Moves one edge ("start" or "end") of the event under the hand by whole blocks."""
         if (event := self.selected) is not None:
             to = (event.start if edge == "start" else event.end) + blocks * self.block_seconds
             self.edit(
-                self.tr("Resize event"), lambda old: rules.resize(old, event.id, edge, to, self._locked)[0]
+                commands.RESIZE_EVENT,
+                lambda old: rules.resize(old, event.id, edge, to, self._locked)[0],
             )
 
     @property

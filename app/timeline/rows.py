@@ -23,6 +23,12 @@ class RowModel(QAbstractTableModel):
         super().__init__(parent)
         self._context, self._columns = context, columns
 
+    def speak(self) -> None:
+        """The language has changed: titles and cells have other words."""
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self._columns) - 1)
+        if rows := self.count():
+            self.dataChanged.emit(self.index(0, 0), self.index(rows - 1, len(self._columns) - 1))
+
     def count(self) -> int:
         """How many rows there are."""
         return 0
@@ -58,10 +64,9 @@ class RowModel(QAbstractTableModel):
 class RowTable(QTableView):
     """Whole rows are selected; Enter and F2 edit a cell, letters are free for keys of the timeline."""
 
-    def __init__(self, name: str, wide_column: int, parent: QWidget | None = None) -> None:
+    def __init__(self, wide_column: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._wide_column = wide_column
-        self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         triggers = QAbstractItemView.EditTrigger
         self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)

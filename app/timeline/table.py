@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from worldattention.app import theme
-from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
+from worldattention.app.texts import QT_TRANSLATE_NOOP, worded
 from worldattention.app.timeline.keys import move_key
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.rows import Index, RowModel, RowTable
@@ -96,6 +96,11 @@ class EventTable(RowModel):
             self._states = states
             self.dataChanged.emit(self.index(0, STATE), self.index(len(states) - 1, STATE))
 
+    def speak(self) -> None:
+        """States are words too."""
+        self._states = self._state_texts(self._events)
+        super().speak()
+
     def _state_texts(self, events: tuple[Event, ...]) -> list[str]:
         return [state_words(event, self._model.locked) for event in events]
 
@@ -108,7 +113,7 @@ class EventTableView(RowTable):
     """
 
     def __init__(self, model: TimelineModel, parent: QWidget | None = None) -> None:
-        super().__init__(translate("EventTableView", "Events as a table"), PROMPT, parent)
+        super().__init__(PROMPT, parent)
         self._model = model
         self._table = EventTable(model, self)
         self._syncing = False
@@ -118,6 +123,11 @@ class EventTableView(RowTable):
         self.selectionModel().selectionChanged.connect(self._rows_selected)
         model.selection_changed.connect(self._show_selection)
         model.changed.connect(self._show_selection)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.setAccessibleName(self.tr("Events as a table"))
+        self._table.speak()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier

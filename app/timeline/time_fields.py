@@ -9,7 +9,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from worldattention.app.line_edit import LineEdit
-from worldattention.app.texts import plain_label
+from worldattention.app.texts import plain_label, worded
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.timecode import parse_time, timecode
 from worldattention.core.errors import UserError
@@ -21,17 +21,20 @@ FIELD_WIDTH = 74
 class TimeField(LineEdit):
     """A time that can be typed over; Enter takes it, Esc and leaving do not."""
 
-    def __init__(self, name: str, take: Callable[[str], bool], parent: QWidget | None = None) -> None:
+    def __init__(self, take: Callable[[str], bool], parent: QWidget | None = None) -> None:
         super().__init__("", parent)
         self._take = take
         self._shown = ""
         self.setObjectName("time")
-        self.setAccessibleName(name)
-        self.setToolTip(self.tr("{}: seconds (12.5), a clock (1:05.5) or a block (b16)").format(name))
         self.setFixedWidth(FIELD_WIDTH)
         self.setMaxLength(40)
         self.setPlaceholderText("–")
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
+
+    def set_name(self, name: str) -> None:
+        """Which time it is."""
+        self.setAccessibleName(name)
+        self.setToolTip(self.tr("{}: seconds (12.5), a clock (1:05.5) or a block (b16)").format(name))
 
     def show_time(self, seconds: float | None) -> None:
         """Another time; None: there is none. What is being typed stays."""
@@ -76,18 +79,14 @@ class TimeFields(QWidget):
     def __init__(self, model: TimelineModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = model
-        self.playhead = TimeField(self.tr("Time of the playhead"), self._seek)
-        self.start = TimeField(self.tr("Start of the event"), lambda text: self._retime("start", text))
-        self.end = TimeField(self.tr("End of the event"), lambda text: self._retime("end", text))
+        self.playhead = TimeField(self._seek)
+        self.start = TimeField(lambda text: self._retime("start", text))
+        self.end = TimeField(lambda text: self._retime("end", text))
+        self._at, self._event, to = plain_label(), plain_label(), plain_label("–")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
-        for name, field in (
-            (self.tr("at"), self.playhead),
-            (self.tr("event"), self.start),
-            ("–", self.end),
-        ):
-            label = plain_label(name)
+        for label, field in ((self._at, self.playhead), (self._event, self.start), (to, self.end)):
             label.setObjectName("muted")
             row.addWidget(label)
             row.addWidget(field)
@@ -96,6 +95,14 @@ class TimeFields(QWidget):
         model.changed.connect(self._show_event)
         self._show_playhead()
         self._show_event()
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self._at.setText(self.tr("at"))
+        self._event.setText(self.tr("event"))
+        self.playhead.set_name(self.tr("Time of the playhead"))
+        self.start.set_name(self.tr("Start of the event"))
+        self.end.set_name(self.tr("End of the event"))
 
     def _show_playhead(self) -> None:
         self.playhead.show_time(self._model.cursor)

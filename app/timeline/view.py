@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from worldattention.app import theme
-from worldattention.app.texts import tip
+from worldattention.app.texts import tip, worded
 from worldattention.app.timeline import gestures, paint, signs
 from worldattention.app.timeline.gestures import Draft, Gesture, Hand, Ways
 from worldattention.app.timeline.inline_editor import InlineEditor
@@ -74,18 +74,20 @@ class TimelineView(QWidget):
         self._scroller = QTimer(self)
         self._scroller.setInterval(SCROLL_MS)
         self._scroller.timeout.connect(self._scroll_along)
-        self.setAccessibleName(self.tr("Timeline"))
-        self._describe()
         model.changed.connect(self._events_changed)
         model.world_changed.connect(self._world_changed)
         model.playhead_moved.connect(self._playhead_moved)
         model.selection_changed.connect(self.update)
         model.selection_changed.connect(self._describe)
+        worded(self, self._speak)
+
+    def _speak(self) -> None:
+        self.setAccessibleName(self.tr("Timeline"))
+        self._describe()
+        self._world_changed()
 
     def sizeHint(self) -> QSize:
         return QSize(900, 150)
-
-    # Range
 
     @property
     def layout_now(self) -> Layout:
@@ -343,8 +345,6 @@ class TimelineView(QWidget):
         super().focusOutEvent(event)
         self.update()
 
-    # Prompts
-
     def add_at(self, seconds: float) -> None:
         """A new event there, its prompt open for typing."""
         reach = max(SNAP_PIXELS / max(self._scale, 1.0), 0.2)
@@ -391,10 +391,9 @@ class TimelineView(QWidget):
         self.setAccessibleDescription(selection_words(self._model))
 
     def _events_changed(self) -> None:
-        self._changes += 1
         gesture = self._gesture
         if isinstance(gesture, gestures.MoveGesture | gestures.ResizeGesture) and gesture.gone:
             self.cancel_gesture()
         self._describe()
         self.range_changed.emit()
-        self.update()
+        self._world_changed()

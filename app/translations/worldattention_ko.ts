@@ -296,16 +296,8 @@
 <context>
     <name>Branching</name>
     <message>
-        <source>Switch branch</source>
-        <translation>분기 전환</translation>
-    </message>
-    <message>
         <source>Branch</source>
         <translation>분기 만들기</translation>
-    </message>
-    <message>
-        <source>Continue from here</source>
-        <translation>여기서부터 이어 가기</translation>
     </message>
     <message>
         <source>Branch there</source>
@@ -314,14 +306,6 @@
     <message>
         <source>“{}” was deleted and can still be brought back: choose another name.</source>
         <translation>‘{}’은(는) 삭제되었지만 되돌릴 수 있습니다. 다른 이름을 고르세요.</translation>
-    </message>
-    <message>
-        <source>Rename branch</source>
-        <translation>분기 이름 변경</translation>
-    </message>
-    <message>
-        <source>Delete branch</source>
-        <translation>분기 삭제</translation>
     </message>
     <message>
         <source>“{}” is deleted; undo brings it back.</source>
@@ -660,6 +644,14 @@
         <translation>내보내기</translation>
     </message>
     <message>
+        <source>Writing {}</source>
+        <translation>{} 쓰는 중</translation>
+    </message>
+    <message>
+        <source>{0:.1f} of {1:.1f} s</source>
+        <translation>{1:.1f}초 중 {0:.1f}초</translation>
+    </message>
+    <message>
         <source>The export was cancelled; nothing was written.</source>
         <translation>내보내기를 취소했습니다. 아무것도 기록되지 않았습니다.</translation>
     </message>
@@ -841,10 +833,6 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <source>Starting</source>
-        <translation>시작하는 중</translation>
-    </message>
-    <message>
         <source>On the timeline at {}.</source>
         <translation>타임라인의 {} 위치에 놓았습니다.</translation>
     </message>
@@ -890,12 +878,12 @@
         <translation>{0} – {1}, 페이지 {2}</translation>
     </message>
     <message>
-        <source>, similarity {0:z.2f}</source>
-        <translation>, 유사도 {0:z.2f}</translation>
+        <source>, similarity {}</source>
+        <translation>, 유사도 {}</translation>
     </message>
     <message>
-        <source>, score {0:z.2f}</source>
-        <translation>, 점수 {0:z.2f}</translation>
+        <source>, score {}</source>
+        <translation>, 점수 {}</translation>
     </message>
 </context>
 <context>
@@ -930,6 +918,17 @@
     </message>
 </context>
 <context>
+    <name>MemoryStrip</name>
+    <message>
+        <source>would recall</source>
+        <translation>회상할 순간</translation>
+    </message>
+    <message>
+        <source>recalled</source>
+        <translation>회상</translation>
+    </message>
+</context>
+<context>
     <name>Modes</name>
     <message>
         <source>preset</source>
@@ -961,6 +960,17 @@
     </message>
 </context>
 <context>
+    <name>Opening</name>
+    <message>
+        <source>Open</source>
+        <translation>열기</translation>
+    </message>
+    <message>
+        <source>Reading {}</source>
+        <translation>{} 읽는 중</translation>
+    </message>
+</context>
+<context>
     <name>PageList</name>
     <message>
         <source>Remembered moments</source>
@@ -974,6 +984,10 @@
         <translation>회상한 페이지</translation>
     </message>
     <message>
+        <source>Which pages of the past each block looked for (brighter: a better match), and which it took into its window (framed). The strip at the left tells where a page lies: L1 device, L2 DRAM, L3 disk. A dash is a score below zero: no match.</source>
+        <translation>각 블록이 과거의 어떤 페이지를 찾았는지(밝을수록 잘 맞음), 어떤 페이지를 윈도우에 넣었는지(테두리) 보여 줍니다. 왼쪽 띠는 페이지의 위치입니다: L1 장치, L2 DRAM, L3 디스크. 줄표는 점수가 0보다 낮아 맞지 않는다는 뜻입니다.</translation>
+    </message>
+    <message>
         <source>Shown per page</source>
         <translation>페이지별 표시</translation>
     </message>
@@ -984,10 +998,6 @@
     <message>
         <source>Each page of the past gets a row here, once eight latent frames are made.</source>
         <translation>잠재 프레임 여덟 개가 생성될 때마다 과거의 페이지가 여기에 한 줄씩 표시됩니다.</translation>
-    </message>
-    <message>
-        <source>Which pages of the past each block looked for (brighter: a better match), and which it took into its window (framed). The strip at the left tells where a page lies: L1 device, L2 DRAM, L3 disk.</source>
-        <translation>각 블록이 과거의 어떤 페이지를 찾았는지(밝을수록 잘 맞음), 어떤 페이지를 윈도우에 넣었는지(테두리) 보여 줍니다. 왼쪽 띠는 페이지의 위치입니다: L1 장치, L2 DRAM, L3 디스크.</translation>
     </message>
     <message>
         <source>block</source>
@@ -1125,10 +1135,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>기억하는 월드</translation>
     </message>
     <message>
-        <source>Say</source>
-        <translation>말하기</translation>
-    </message>
-    <message>
         <source>From block {block} on: {preset}, {attention}, {retrieval}, seed {seed}.</source>
         <translation>블록 {block}부터: {preset}, {attention}, {retrieval}, 시드 {seed}.</translation>
     </message>
@@ -1182,25 +1188,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     </message>
 </context>
 <context>
-    <name>ProgressDialog</name>
-    <message>
-        <source>Export</source>
-        <translation>내보내기</translation>
-    </message>
-    <message>
-        <source>Export progress</source>
-        <translation>내보내기 진행률</translation>
-    </message>
-    <message>
-        <source>Writing {}</source>
-        <translation>{} 쓰는 중</translation>
-    </message>
-    <message>
-        <source>{0:.1f} of {1:.1f} s</source>
-        <translation>{1:.1f}초 중 {0:.1f}초</translation>
-    </message>
-</context>
-<context>
     <name>ProjectFiles</name>
     <message>
         <source>Open a world</source>
@@ -1240,14 +1227,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>This world does not know that; it will show the nearest: {}</source>
         <translation>이 월드가 모르는 내용입니다. 가장 가까운 장면을 보여 줍니다: {}</translation>
-    </message>
-    <message>
-        <source>would recall</source>
-        <translation>회상할 순간</translation>
-    </message>
-    <message>
-        <source>recalled</source>
-        <translation>회상</translation>
     </message>
     <message>
         <source>Enter changes the world at the next block · Ctrl+Enter puts it on the timeline</source>
@@ -1323,12 +1302,12 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>{0}에 월드가 {1}을(를) 회상함</translation>
     </message>
     <message>
-        <source>, similarity {0:z.2f}</source>
-        <translation>, 유사도 {0:z.2f}</translation>
+        <source>, similarity {}</source>
+        <translation>, 유사도 {}</translation>
     </message>
     <message>
-        <source>, score {0:z.2f}</source>
-        <translation>, 점수 {0:z.2f}</translation>
+        <source>, score {}</source>
+        <translation>, 점수 {}</translation>
     </message>
 </context>
 <context>
@@ -1487,7 +1466,7 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     </message>
     <message>
         <source>&apos;{}&apos; is not of this model: remove it, or take it from where the weights are from.</source>
-        <translation>'{}'은(는) 이 모델의 것이 아닙니다. 파일을 지우거나 가중치를 받은 곳에서 다시 가져오세요.</translation>
+        <translation>&apos;{}&apos;은(는) 이 모델의 것이 아닙니다. 파일을 지우거나 가중치를 받은 곳에서 다시 가져오세요.</translation>
     </message>
     <message>
         <source>Give the whole path of the folder, from / on.</source>
@@ -1770,20 +1749,20 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>비디오를 ‘{}’에 쓸 수 없습니다. 이름을 {}(으)로 끝내세요.</translation>
     </message>
     <message>
-        <source>The video could not be written: ffmpeg failed ({}).</source>
-        <translation>비디오를 쓰지 못했습니다. ffmpeg이 실패했습니다({}).</translation>
+        <source>The video &apos;{}&apos; could not be written: ffmpeg failed ({}).</source>
+        <translation>비디오 ‘{}’을(를) 쓰지 못했습니다. ffmpeg이 실패했습니다({}).</translation>
     </message>
     <message>
-        <source>The video could not be finished: {}.</source>
-        <translation>비디오를 마무리하지 못했습니다: {}.</translation>
+        <source>The video &apos;{}&apos; could not be finished: {}.</source>
+        <translation>비디오 ‘{}’을(를) 마무리하지 못했습니다: {}.</translation>
     </message>
     <message>
-        <source>The video could not be written: its writer was stopped.</source>
-        <translation>비디오를 쓰지 못했습니다. 쓰기 프로그램이 멈췄습니다.</translation>
+        <source>The video &apos;{}&apos; could not be written: its writer was stopped.</source>
+        <translation>비디오 ‘{}’을(를) 쓰지 못했습니다. 쓰기 프로그램이 멈췄습니다.</translation>
     </message>
     <message>
-        <source>The video could not be written: the disk is full.</source>
-        <translation>비디오를 쓰지 못했습니다. 디스크가 가득 찼습니다.</translation>
+        <source>The video &apos;{}&apos; could not be written: the disk is full.</source>
+        <translation>비디오 ‘{}’을(를) 쓰지 못했습니다. 디스크가 가득 찼습니다.</translation>
     </message>
     <message>
         <source>Nothing was recorded: let the world run before you stop the recording.</source>
@@ -2356,10 +2335,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>폴더 고르기</translation>
     </message>
     <message>
-        <source>Shows when the window opens anew.</source>
-        <translation>창을 다시 열면 바뀝니다.</translation>
-    </message>
-    <message>
         <source>Choose auto, cpu, cuda or cuda: and a number.</source>
         <translation>auto, cpu, cuda 또는 cuda:번호 중에서 고르세요.</translation>
     </message>
@@ -2381,14 +2356,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>Restart the world</source>
         <translation>월드 다시 시작</translation>
-    </message>
-    <message>
-        <source>The window changes its language when it opens anew; the world begins again then.</source>
-        <translation>창을 다시 열면 언어가 바뀝니다. 그때 월드는 처음부터 시작합니다.</translation>
-    </message>
-    <message>
-        <source>Open anew now</source>
-        <translation>지금 다시 열기</translation>
     </message>
 </context>
 <context>
@@ -2568,6 +2535,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>loading …</source>
         <translation>불러오는 중 …</translation>
+    </message>
+    <message>
+        <source>stopped</source>
+        <translation>멈춤</translation>
     </message>
     <message>
         <source>block {}</source>
@@ -2773,6 +2744,22 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>마커가 없어졌습니다.</translation>
     </message>
     <message>
+        <source>Continue from here</source>
+        <translation>여기서부터 이어 가기</translation>
+    </message>
+    <message>
+        <source>Switch branch</source>
+        <translation>분기 전환</translation>
+    </message>
+    <message>
+        <source>Rename branch</source>
+        <translation>분기 이름 변경</translation>
+    </message>
+    <message>
+        <source>Delete branch</source>
+        <translation>분기 삭제</translation>
+    </message>
+    <message>
         <source>Move event</source>
         <translation>이벤트 이동</translation>
     </message>
@@ -2819,6 +2806,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>Name marker</source>
         <translation>마커 이름 변경</translation>
+    </message>
+    <message>
+        <source>Say</source>
+        <translation>말하기</translation>
     </message>
     <message>
         <source>Move marker</source>
@@ -2978,21 +2969,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>Something went wrong in the window ({}); the world goes on.</source>
         <translation>창에서 문제가 생겼습니다({}). 월드는 계속됩니다.</translation>
-    </message>
-</context>
-<context>
-    <name>_Dialog</name>
-    <message>
-        <source>Open</source>
-        <translation>열기</translation>
-    </message>
-    <message>
-        <source>Reading {}</source>
-        <translation>{} 읽는 중</translation>
-    </message>
-    <message>
-        <source>Reading progress</source>
-        <translation>읽기 진행률</translation>
     </message>
 </context>
 <context>
