@@ -7,6 +7,7 @@ from collections.abc import Callable
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
+from worldattention.core.hkv.codec import CODECS, try_codec
 from worldattention.core.memory import kv_shape
 from worldattention.core.models.world import WorldModel
 from worldattention.core.out_of_memory import is_out_of_memory, with_less
@@ -54,6 +55,8 @@ def warm_up(engine: Engine, show: Callable[[float], None] = lambda share: None) 
         prompt = WARM_UP_PROMPTS[block == blocks]
         with_less(lambda prompt=prompt: engine.step(prompt), engine.make_room, engine.shrink)  # type: ignore[misc]
         show((block + 1) / (blocks + 1))
+    cache = engine.config.cache
+    try_codec(CODECS[cache.codec], kv_shape(engine.model), cache.page_frames, engine.model.device)
     engine.reset()
     engine.epoch, engine.notice = 0, notice or (SHRUNK if engine.small else "")
 

@@ -22,15 +22,11 @@ _KEPT_BYTES = 256 << 20
 _HUGE_BYTES = 4 << 20  # from here on huge pages: thousands of page faults fewer for a page of keys
 
 
-def lasting_memory(
-    shape: Sequence[int], dtype: torch.dtype, device: torch.device | str = "cpu", pinned: bool = False
-) -> Tensor:
-    """Zeros of this shape for what outlives a block; with `pinned`, page-locked memory of any content.
+def lasting_memory(shape: Sequence[int], dtype: torch.dtype, device: torch.device | str = "cpu") -> Tensor:
+    """Zeros of this shape for what outlives a block.
 
     Raises RuntimeError, as torch does, when there is no memory.
     """
-    if pinned:
-        return torch.empty(shape, dtype=dtype, pin_memory=True)
     if torch.device(device).type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)
     size = math.prod(shape) * dtype.itemsize

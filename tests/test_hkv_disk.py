@@ -89,7 +89,9 @@ def test_round_trip_is_bit_equal_and_private(tmp_path, dtype, frames):
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_every_header_byte_and_body_bits_are_guarded(tmp_path):
+@pytest.mark.parametrize("large_bytes", [1, 1 << 20])
+def test_every_header_byte_and_body_bits_are_guarded(tmp_path, monkeypatch, large_bytes):
+    monkeypatch.setattr(page_file, "_LARGE_BYTES", large_bytes)
     path, key, _, _ = write_one(tmp_path)
     good = path.read_bytes()
     rng = random.Random()
@@ -211,7 +213,7 @@ def test_pages_come_back_bit_equal_through_all_tiers(tmp_path_factory, data):
             with bank.recall(ids) as recall:
                 assert set(recall.missed) == gone
                 for page, got in recall.pages.items():
-                    info = bank.page(page)
+                    info = bank.pages[page]
                     part = slice(info.first_frame * 2, info.end_frame * 2)
                     assert torch.equal(got.keys, history[0][:, part])
                     assert torch.equal(got.values, history[1][:, part])

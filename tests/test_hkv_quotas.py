@@ -10,9 +10,11 @@ import torch
 from worldattention.core import heap
 from worldattention.core.config import CacheConfig
 from worldattention.core.errors import UserError
-from worldattention.core.hkv import tiers
-from worldattention.core.hkv.codec import StoredPage
+from worldattention.core.hkv import page_lock, tiers
+from worldattention.core.hkv.codec import RAW, StoredPage, page_bytes
+from worldattention.core.hkv.disk import DiskOptions, DiskTier
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
+from worldattention.core.hkv.page_lock import LockedPool
 from worldattention.core.hkv.quotas import fit_quotas, format_bytes, parse_bytes
 from worldattention.core.hkv.tiers import PoolTier
 
@@ -101,6 +103,9 @@ class Lock:
     def __init__(self, size_bytes):
         self.memory = torch.zeros(size_bytes, dtype=torch.uint8)
 
+    def free(self):
+        pass
+
 
 @pytest.mark.parametrize(("gpu", "steps"), [(None, list(range(1, 20))), ("cuda", [8, 16, 19])])
 def test_a_pool_grows_up_to_its_quota_on_a_gpu_in_slabs(monkeypatch, gpu, steps):
@@ -146,7 +151,7 @@ def test_a_machine_without_the_memory_stops_the_pool_with_one_notice(monkeypatch
 
 
 def test_page_locked_memory_is_made_ready_before_it_is_needed(monkeypatch):
-    """On a GPU a slab takes seconds: it is made in the background, one ahead; the last slot replaces one on loan."""
+    """On a GPU a slab takes seconds: it is made in the background, ahead; the last three replace those on loan."""
     shape = KVShape(2, 2, 1, 4, torch.float32)
     real, threads = torch.empty, []
 
@@ -165,10 +170,81 @@ def test_page_locked_memory_is_made_ready_before_it_is_needed(monkeypatch):
         pool.take(page, PageData(info, keys + page, keys))
     assert not pool.has_room(PageInfo(19, 0, 8, 0, 0))
     assert pool.used_bytes <= pool.quota_bytes
-    pool._growth.done.wait(60)
-    pool.collect()
-    assert threads == ["page-pinner-dram"] * 4
-    assert pool._slots == 20
+    while pool._growth is not None:
+        assert pool._growth.done.wait(60)
+        pool.collect()
+    assert threads == ["page-pinner-dram"] * 6
+    assert pool._slots == 22
     for page in range(19):
         assert torch.equal(pool.fetch(page, None).page.decode().keys, keys + page)
     pool.close()
+
+
+def test_a_recall_into_a_full_device_waits_for_no_page_locking(monkeypatch):
+    """Three pages go up and three down, while the places of those that went up are still being read."""
+    shape = KVShape(2, 2, 1, 4, torch.float32)
+    info = PageInfo(0, 0, 8, 0, 0)
+    monkeypatch.setattr(tiers, "PageLock", Lock)
+    monkeypatch.setattr("worldattention.core.hkv.tiers.SLAB_BYTES", 1)
+    monkeypatch.setattr(StoredPage, "behind", lambda self, gpu: self)
+    pool = PoolTier("dram", shape, 8, 9 * 8 * shape.frame_bytes(), "cpu", torch.device("cuda"))
+    for page in range(9):
+        assert pool.has_room(info)
+        pool.take(page, PageData(info, *torch.randn(2, *shape.tensor(8))))
+    while pool._growth is not None:
+        assert pool._growth.done.wait(60)
+        pool.collect()
+    read = [pool.fetch(page, None).loan for page in (2, 3, 4)]
+    monkeypatch.setattr(tiers, "PageLock", None)
+    for page in (2, 3, 4):
+        pool.leave(page)
+        assert pool.has_room(info)
+        pool.take(10 + page, PageData(info, *torch.randn(2, *shape.tensor(8))))
+    assert pool.used_bytes == pool.quota_bytes
+    for loan in read:
+        loan.drop()
+    assert len(pool._free) == 3
+    pool.close()
+
+
+def test_memory_for_pages_that_are_read_ahead_is_locked_as_soon_as_a_file_is_there(tmp_path, monkeypatch):
+    shape = KVShape(2, 2, 1, 4, torch.float32)
+    size, threads = page_bytes(RAW, shape, 8), []
+
+    def lock(size_bytes):
+        threads.append((threading.current_thread().name, size_bytes))
+        return Lock(size_bytes)
+
+    monkeypatch.setattr(page_lock, "PageLock", lock)
+    monkeypatch.setattr(StoredPage, "behind", lambda self, gpu: self)
+    options = DiskOptions(prefetch_bytes=3 * size, gpu=torch.device("cuda"))
+    tier = DiskTier(shape, "", 100 * size, tmp_path, options)
+    numbers = torch.randn(8, 2, *shape.tensor(8))
+    for page in range(8):
+        tier.take(page, PageData(PageInfo(page, 8 * page, 8, 0, page), *numbers[page]))
+        tier.flush()
+    assert threads.count(("page-reader", size)) == 3
+    before = len(threads)
+    for _ in range(4):  # memory comes back and is used again
+        tier.request([1, 5, 6])
+        for page in (1, 5, 6):
+            assert torch.equal(tier.fetch(page, None).page.decode().keys, numbers[page, 0])
+    assert len(threads) == before
+    tier.close()
+
+
+def test_locked_memory_comes_back_with_its_last_view(monkeypatch):
+    monkeypatch.setattr(page_lock, "PageLock", Lock)
+    pool = LockedPool()
+    small, large = pool.take(10), pool.take(1000)
+    address, part = large.data_ptr(), large[3:7]
+    del small, large
+    assert pool.take(1200).data_ptr() != address  # a part of it is still read
+    assert len(pool._free) == 2
+    del part
+    assert len(pool._free) == 3
+    again = pool.take(900)
+    assert again.data_ptr() == address
+    pool.close()
+    del again
+    assert not pool._free

@@ -163,7 +163,7 @@ def fill(engine: Engine, seconds: float, cancel: Callable[[], bool] | None = Non
 
 @torch.inference_mode()
 def moves_slowdown(
-    engine: Engine, codec: CodecName, turns: int = 4, jobs: int = 12
+    engine: Engine, codec: CodecName, turns: int = 6, jobs: int = 12
 ) -> dict[str, float] | None:
     """Median milliseconds of a block's denoising beside pages on their way to DRAM without a pause, and without any.
 

@@ -157,3 +157,14 @@ def encode_page(data: PageData, target: StoredPage) -> None:
     """Write a page's numbers into the parts of `target`."""
     target.codec.encode(data.keys, target.parts[:, 0])
     target.codec.encode(data.values, target.parts[:, 1])
+
+
+@torch.inference_mode()
+def try_codec(codec: Codec, shape: KVShape, frames: int, device: torch.device) -> None:
+    """Code a page there and back, so that a GPU has loaded and allocated what this takes before it is needed."""
+    info = PageInfo(0, 0, frames, 0, 0)
+    half = torch.zeros(shape.tensor(frames), dtype=shape.dtype, device=device)
+    memory = torch.empty(page_bytes(codec, shape, frames), dtype=torch.uint8, device=device)
+    page = lay_out(info, shape, codec, memory)
+    encode_page(PageData(info, half, half), page)
+    page.decode(device)

@@ -16,9 +16,11 @@ import torch
 from worldattention.core.heap import lasting_memory
 from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, lay_out, page_bytes
 from worldattention.core.hkv.disk_io import DiskIO
+from worldattention.core.hkv.disk_jobs import Read, Write
 from worldattention.core.hkv.moves import Job, Lane, Loan, SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.page_file import PageFileError, PageKey, read_page, write_page
+from worldattention.core.hkv.page_lock import LockedPool
 from worldattention.core.hkv.session import CacheSession, remove_dead_sessions
 from worldattention.core.hkv.tiers import Fetched, Traffic
 
@@ -30,26 +32,10 @@ class DiskOptions:
     """How the disk is used; see `CacheConfig`. `gpu`: the one that pages come from and go to."""
 
     codec: Codec = RAW
+    page_frames: int = 8
     move_bytes: int = 256 << 20
     prefetch_bytes: int = 512 << 20
     gpu: torch.device | None = None
-
-
-@dataclass(slots=True, eq=False)
-class _Write:
-    """A page on its way into its file."""
-
-    source: StoredPage
-    loan: Loan
-    job: Job
-
-
-@dataclass(slots=True, eq=False)
-class _Read:
-    """A page on its way out of its file; it is the job's result."""
-
-    job: Job
-    ahead: bool
 
 
 class DiskTier:
@@ -80,12 +66,13 @@ class DiskTier:
         self._homes: dict[int, PageInfo] = {}
         self._spares: OrderedDict[int, PageInfo] = OrderedDict()
         self._home_bytes = self._spare_bytes = 0
-        self._writes: dict[int, _Write] = {}
-        self._write_jobs: dict[int, _Write] = {}
-        self._reads: dict[int, _Read] = {}
+        self._writes: dict[int, Write] = {}
+        self._write_jobs: dict[int, Write] = {}
+        self._reads: dict[int, Read] = {}
         self._staged: OrderedDict[int, tuple[StoredPage, bool]] = OrderedDict()
         self._demanded: set[int] = set()
         self._bad: set[int] = set()
+        self._pool = LockedPool() if options.gpu is not None else None
         self._lost: list[int] = []
         self._notices: list[str] = []
         self._writer, self._reader = Lane("page-writer"), Lane("page-reader")
@@ -271,6 +258,8 @@ class DiskTier:
         self._writer.close()
         self._reader.close()
         self._staged.clear()
+        if self._pool is not None:
+            self._pool.close()
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -287,19 +276,20 @@ class DiskTier:
 
     def _queue(self, handle: int, page: StoredPage, loan: Loan) -> None:
         job = Job(handle, lambda: self._write_one(handle, page), page.parts.nbytes)
-        self._writes[handle] = self._write_jobs[job.id] = _Write(page, loan, job)
+        self._writes[handle] = self._write_jobs[job.id] = Write(page, loan, job)
         self._writer.submit(job)
 
     def _new_page(self, info: PageInfo) -> StoredPage:
         codec = self._options.codec
         size = page_bytes(codec, self._shape, info.frames)
-        memory = lasting_memory([size], torch.uint8, pinned=self._options.gpu is not None)
+        memory = lasting_memory([size], torch.uint8) if self._pool is None else self._pool.take(size)
         return lay_out(info, self._shape, codec, memory)
 
     def _write_one(self, handle: int, page: StoredPage) -> None:
         """In the writer's thread: code the page where its tier keeps it otherwise, and write it."""
         if self._session is None:
             self._session = CacheSession(self._root)
+            self._lock_ahead()
         self._session.check()
         if page.codec is not self._options.codec or page.parts.is_cuda or not page.parts.is_contiguous():
             copy = self._new_page(page.info)
@@ -310,7 +300,15 @@ class DiskTier:
                 page.ready.synchronize()
         write_page(self._session.page_path(handle), self._key(handle, page.info), copy.parts, self._disk)
 
-    def _complete_write(self, job: Job, write: _Write) -> None:
+    def _lock_ahead(self) -> None:
+        """Page-locks memory for what may be read ahead, before it is needed: a recall has no time for it."""
+        options, pool = self._options, self._pool
+        if pool is not None:
+            size = page_bytes(options.codec, self._shape, options.page_frames)
+            for _ in range(options.prefetch_bytes // size):
+                self._reader.submit(Job(-1, lambda: pool.grow(size)))
+
+    def _complete_write(self, job: Job, write: Write) -> None:
         current = self._writes.get(job.handle) is write
         if current:
             del self._writes[job.handle]
@@ -338,11 +336,11 @@ class DiskTier:
             read_page(path, key, page.parts, self._disk)
             return page
 
-        read = _Read(Job(handle, work, key.file_bytes()), ahead)
+        read = Read(Job(handle, work, key.file_bytes()), ahead)
         self._reads[handle] = read
         self._reader.submit(read.job, urgent=not ahead)
 
-    def _complete_read(self, job: Job, read: _Read) -> None:
+    def _complete_read(self, job: Job, read: Read) -> None:
         page: StoredPage | None = job.result
         if page is None:
             log.warning("page file %d is a miss: %s", job.handle, job.error)

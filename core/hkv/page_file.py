@@ -11,8 +11,10 @@ that is not exactly what was asked for is refused. Never pickle. Little-endian.
 import errno
 import struct
 import zlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -28,6 +30,7 @@ _DTYPES = {torch.bfloat16: 1, torch.float16: 2, torch.float32: 3}
 _FIXED = struct.Struct("<8s H H 16s Q 32s I I I I I I")
 _LAYER = struct.Struct("<Q I I")
 _CRC = struct.Struct("<I")
+_LARGE_BYTES, _THREADS = 256 << 10, 8
 
 
 class PageFileError(Exception):
@@ -76,13 +79,20 @@ def _as_bytes(part: Tensor) -> memoryview:
     return part.numpy().data
 
 
+def _checkers(key: PageKey) -> ThreadPoolExecutor:
+    """What computes CRCs beside a read: they take longer than the reading, so several threads share large ones."""
+    return ThreadPoolExecutor(_THREADS if key.part_bytes() >= _LARGE_BYTES else 1, "page-checker")
+
+
 def write_page(path: Path, key: PageKey, parts: Tensor, disk: DiskIO) -> int:
     """Write `parts [layers, 2, part_bytes]`; returns the bytes written. Nothing is left on failure.
 
     Raises:
         OSError: the disk is full, broken, or the file is there already.
     """
-    sums = [(zlib.crc32(_as_bytes(keys)), zlib.crc32(_as_bytes(values))) for keys, values in parts]
+    with _checkers(key) as pool:
+        halves = list(pool.map(zlib.crc32, map(_as_bytes, parts.flatten(0, 1))))
+    sums = list(zip(halves[::2], halves[1::2], strict=True))
     temporary = path.with_suffix(".tmp")
     descriptor = disk.create(temporary)
     try:
@@ -131,12 +141,15 @@ def _read_verified(disk: DiskIO, descriptor: int, key: PageKey, parts: Tensor) -
         raise PageFileError(f"{size} bytes instead of {key.file_bytes()}")
     header = bytearray(key.header_bytes())
     _read_all(disk, descriptor, memoryview(header))
-    for layer, pair in enumerate(_checksums(bytes(header), key)):
-        for half, expected in enumerate(pair):
-            part = _as_bytes(parts[layer, half])
+    expected = _checksums(bytes(header), key)
+    found: list[Future[int]] = []
+    with _checkers(key) as pool:
+        for part in map(_as_bytes, parts.flatten(0, 1)):
             _read_all(disk, descriptor, part)
-            if zlib.crc32(part) != expected:
-                raise PageFileError(f"layer {layer} is damaged")
+            found.append(pool.submit(zlib.crc32, part))
+    for number, (crc, stored) in enumerate(zip(found, chain.from_iterable(expected), strict=True)):
+        if crc.result() != stored:
+            raise PageFileError(f"layer {number // 2} is damaged")
 
 
 def _checksums(header: bytes, key: PageKey) -> list[tuple[int, int]]:

@@ -13,14 +13,14 @@ comes too late is a miss, and a page that a busy disk cannot take is dropped, ra
 
 import logging
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 
 from worldattention.core.config import CacheConfig
-from worldattention.core.hkv.codec import CODECS, StoredPage, page_bytes
+from worldattention.core.hkv.codec import CODECS, RAW, StoredPage, page_bytes
 from worldattention.core.hkv.disk import DiskOptions, DiskTier
 from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.moves import Loan
@@ -70,17 +70,18 @@ class TieredStore:
         self._notices: list[str] = []
         self._told: set[str] = set()
         self.changes: list[int] = []
+        self._gpu = torch.device(device) if torch.device(device).type == "cuda" else None
+        self._decoded: deque[tuple[StoredPage, Loan]] = deque()
         for pool in pools:
             pool.when_short = self._complete_one
 
-    def put(self, data: PageData) -> int:
-        """Store a copy of a page; returns its handle (even if no tier could take it)."""
-        self._sweep()
+    def put(self, data: PageData | PageInfo) -> int:
+        """Store a copy of a page; returns its handle (even if no tier could take it, or its data is gone)."""
+        self.sweep()
         handle = self._next_handle
         self._next_handle += 1
-        self._entries[handle] = _Entry(data.info, None)
-        level = self._room_from(0, data.info)
-        if level is None:
+        self._entries[handle] = _Entry(data if isinstance(data, PageInfo) else data.info, None)
+        if isinstance(data, PageInfo) or (level := self._room_from(0, data.info)) is None:
             self._drop(handle, None)
             return handle
         try:
@@ -98,14 +99,13 @@ class TieredStore:
 
     def acquire(self, handles: Sequence[int]) -> list[PageData | None]:
         """Pin pages and return them; None (and no pin) for one whose data is gone or comes too late."""
-        self._sweep()
+        self.sweep()
         for handle in handles:  # first all of them, so that none has to make way for another
             self._entries[handle].pins += 1
         for level, tier in enumerate(self._tiers):
             tier.request([handle for handle in handles if self._entries[handle].tier == level])
-        deadline_s = (
-            None if self.read_deadline_ms is None else time.monotonic() + self.read_deadline_ms / 1000
-        )
+        wait_ms = self.read_deadline_ms
+        deadline_s = None if wait_ms is None else time.monotonic() + wait_ms / 1000
         found = [self._fetch(handle, deadline_s) for handle in handles]
         for handle, data in zip(handles, found, strict=True):
             self._entries[handle].pins -= data is None
@@ -115,7 +115,7 @@ class TieredStore:
 
     def prefetch(self, handles: Sequence[int]) -> None:
         """Read pages that lie on the disk ahead, most wanted first. Moves nothing and changes no order."""
-        self._sweep()
+        self.sweep()
         last = len(self._tiers) - 1
         self._disk.prefetch([handle for handle in handles if self._entries[handle].tier == last])
 
@@ -146,13 +146,15 @@ class TieredStore:
         self._counters[level].hits += 1
         if level < len(self._tiers) - 1:
             self._tiers[level].traffic.read_bytes += page.parts.nbytes
-        entry.loans.append(fetched.loan)
+        if page.codec is RAW:  # its numbers are read where it lies
+            entry.loans.append(fetched.loan)
+        else:  # its place is free as soon as it is decoded
+            self._decoded.append((page.behind(self._gpu), fetched.loan))
         self._thinning.recalled(entry.info)
         if entry.pins > 1:  # somebody reads it where it is
             self._used[level].move_to_end(handle)
-        else:
-            self._lift(handle, page, fetched.loan)
-        return data
+            return data
+        return self._lift(handle, level, page, fetched.loan, data)
 
     def release_pin(self, handle: int) -> None:
         """Undo the pin of one acquired page; harmless after `close`."""
@@ -190,19 +192,15 @@ class TieredStore:
         """Whether the page's data is still somewhere."""
         return self._entries[handle].tier is not None
 
-    def sweep(self) -> None:
-        """Take in what happened in the background: afterwards `changes` names every page whose tier changed."""
-        self._sweep()
-
     def usage(self) -> tuple[TierUsage, ...]:
         """Figures of every tier, highest first."""
-        self._sweep()
+        self.sweep()
         rows = zip(self._tiers, self._used, self._counters, strict=True)
         return tuple(tier_usage(tier, len(used), count) for tier, used, count in rows)
 
     def take_notices(self) -> tuple[str, ...]:
         """Plain sentences for the user since the last call."""
-        self._sweep()
+        self.sweep()
         notices, self._notices = self._notices, []
         return tuple(notices)
 
@@ -210,7 +208,7 @@ class TieredStore:
         """Wait until every page has arrived where it belongs."""
         for tier in self._tiers:
             tier.flush()
-        self._sweep()
+        self.sweep()
 
     def share(self) -> "TieredStore":
         """One more owner (a fork of the world)."""
@@ -222,11 +220,14 @@ class TieredStore:
         self._owners -= 1
         if self._owners == 0:
             self._entries.clear()
+            self._decoded.clear()
             for tier in reversed(self._tiers):
                 tier.close()
 
-    def _sweep(self) -> None:
-        """Take in what the tiers have to report."""
+    def sweep(self) -> None:
+        """Take in what happened in the background: afterwards `changes` names every page whose tier changed."""
+        while self._decoded and ((read := self._decoded[0][0].ready) is None or read.query()):
+            self._decoded.popleft()[1].drop()
         for level, tier in enumerate(self._tiers):
             tier.collect()
             for handle in tier.take_lost():
@@ -238,21 +239,32 @@ class TieredStore:
         """Wait for the end of any move, so that its loan ends; false when there is none."""
         return any(tier.complete_one() for tier in self._tiers)
 
-    def _lift(self, handle: int, page: StoredPage, loan: Loan) -> None:
-        """Move an acquired page to the highest tier that can take it; mark it as just used."""
+    def _lift(self, handle: int, level: int, page: StoredPage, loan: Loan, data: PageData) -> PageData:
+        """Move an acquired page to the highest tier that can take it; mark it as just used. Gives its numbers back."""
         entry = self._entries[handle]
-        level = entry.tier
-        assert level is not None
         # What makes way above needs this page's own place, or one below that takes pages without a wait.
         swap = self._tiers[level].active and not self._in_a_jam()
         target = next((up for up in range(level) if self._can_take(up, entry.info, swap)), None)
         if target is None:
             self._used[level].move_to_end(handle)
-            return
+            return data
         self._left(handle, level)
         self._tiers[level].leave(handle)
         entry.tier = None
-        self._place(handle, page, loan.hold(), target)
+        target = self._room_from(target, entry.info)
+        if target is None:
+            self._drop(handle, None)
+        elif target == 0 and self._gpu is not None:  # they are on the device: not over the bus again
+            self._tiers[0].take(handle, data)
+            self._arrived(handle, 0)
+            lifted = self._tiers[0].fetch(handle, None)
+            assert lifted.page is not None
+            entry.loans.append(lifted.loan)
+            return lifted.page.decode(self._device)
+        else:
+            self._tiers[target].write(handle, page, loan.hold())
+            self._arrived(handle, target)
+        return data
 
     def _in_a_jam(self) -> bool:
         return self.read_deadline_ms is not None and self._disk.active and self._disk.congested()
@@ -266,16 +278,6 @@ class TieredStore:
     def _room_from(self, level: int, info: PageInfo) -> int | None:
         """The first tier from `level` down that has or can make room."""
         return next((lower for lower in range(level, len(self._tiers)) if self._make_room(lower, info)), None)
-
-    def _place(self, handle: int, page: StoredPage, loan: Loan, level: int) -> None:
-        """Write a page to the first tier from `level` down that has or can make room; else drop it."""
-        target = self._room_from(level, page.info)
-        if target is None:
-            loan.drop()
-            self._drop(handle, None)
-            return
-        self._tiers[target].write(handle, page, loan)
-        self._arrived(handle, target)
 
     def _make_room(self, level: int, info: PageInfo) -> bool:
         """Whether the page fits into the tier, after evictions where they help."""
@@ -383,7 +385,7 @@ def open_store(
     if ahead:  # at least what one recall brings
         ahead = max(ahead, config.recalled_pages * one)
     moving = max(config.move_bytes, 2 * one)  # a page may follow while another is being written
-    options = DiskOptions(codec, moving, ahead, gpu)
+    options = DiskOptions(codec, frames, moving, ahead, gpu)
     return TieredStore(
         [
             PoolTier("device", shape, frames, config.device_quota_bytes, device, gpu),

@@ -25,6 +25,9 @@ SLAB_PAGES = 8
 SLAB_BYTES = 256 << 20  # page-locking takes a second for every gigabyte, so large pages come one by one
 _TIMES_KEPT = 512
 _KEPT_BESIDE = 1  # pages come one by one, and each finds the slot of the one before it still being read
+_READY_SLOTS = (
+    4  # a recall of three pages sends three down, while their own slots are still read; and a new page
+)
 
 
 @dataclass(slots=True)
@@ -136,9 +139,9 @@ class PoolTier:
 
     A slot has room for a whole page; a short one takes a whole slot. `gpu`: the one that pages come from and go
     to; CPU memory is then page-locked, so that copies can run beside the GPU's work. A slot that is free but
-    still being read is replaced by another one, so that nothing waits: those are beside the quota. Without a GPU
-    slots are no slabs, and what is beside the quota goes back to the system; with one they are used again, since
-    making them takes long.
+    still being read is replaced by another one, so that nothing waits: those are beside the quota, and with a GPU
+    up to three are made ready ahead. Without one slots are no slabs, and what is beside the quota goes back to the
+    system; with one they are used again, since making them takes long.
     """
 
     def __init__(
@@ -201,15 +204,16 @@ class PoolTier:
         """Memory is quick enough."""
 
     def _grow(self) -> None:
-        """One slab more: the one that is being page-locked, else a new one."""
+        """One slab more: the one that is being made, else a new one."""
         if self._growth is None:
             self._growth = Job(-1, self._new_slab)
             self._growth.finish()
         self._end_growth()
 
     def _grow_ahead(self) -> None:
-        """Page-locking takes a second for every gigabyte: begun before the last slot is taken, or is on loan."""
-        if self._pins and self._growth is None and len(self._free) < 2 and self._slots <= self._limit:
+        """Page-locking takes a second for two gigabytes, and a GPU's memory its time: begun before it is needed."""
+        short = len(self._free) < _READY_SLOTS and self._slots < self._limit + _READY_SLOTS - 1
+        if self._gpu is not None and self._growth is None and short and self._limit:
             self._growth = self._pinner.submit(Job(-1, self._new_slab))
 
     def _new_slab(self) -> Tensor:
@@ -315,6 +319,7 @@ class PoolTier:
         """Complete the copies that are done, and take a slab that is ready."""
         if self._growth is not None and self._growth.done.is_set():
             self._end_growth()
+            self._grow_ahead()
         for job in self._lane.take_finished():
             arrival = self._jobs[job.id]
             current = self._arrivals.get(job.handle) is arrival
