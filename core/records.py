@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -18,52 +17,61 @@ from worldattention.core.telemetry import BlockTelemetry, PageRecord, RecallReco
 class PageRecords:
     """One record a page and block; a record that did not change is the same object as in the block before.
 
-    So a long world's telemetry keeps references, not copies, and a block without a recall looks only at the
-    pages that moved.
+    So a long world's telemetry keeps references, not copies: a block looks only at pages that moved, and one that
+    recalls at what the tiers hold, however many pages there were. A page whose data is gone takes part in no recall.
     """
 
     def __init__(self) -> None:
-        self._last: list[PageRecord] = []
+        self._plain: list[PageRecord] = []  # without what a recall says of them
         self._window: set[int] = set()
-        self._scored = False
+        self._kept: set[int] = set()
 
     def copy(self) -> PageRecords:
         """For a world that goes on by itself."""
         other = PageRecords()
-        other._last, other._window, other._scored = self._last.copy(), self._window, self._scored
+        other._plain, other._kept, other._window = self._plain.copy(), self._kept.copy(), self._window
         return other
 
     def records(self, bank: KVBank, window: set[int], retrieval: Retrieval | None) -> tuple[PageRecord, ...]:
         """Of every page of the bank; `window` has the ids of pages that are being attended to."""
-        pages, last = bank.pages, self._last
-        known = len(last)
-        changed: Iterable[int] = bank.take_moved() | (self._window ^ window)
-        if self._scored or retrieval is not None:  # every page has a similarity, or had one
-            changed = range(known)
-        similarities = [] if retrieval is None else [round(x, 5) for x in retrieval.similarities.tolist()]
-        scores = [] if retrieval is None else retrieval.scores.tolist()
+        pages, plain = bank.pages, self._plain
+        known = len(plain)
+        changed = bank.take_moved() | (self._window ^ window)
         for page in chain((page for page in changed if page < known), range(known, len(pages))):
-            info = pages[page]
-            similarity = score = None
-            if page < len(scores):  # a page may have been closed since
-                similarity = similarities[info.chunk_id]
-                score = None if math.isnan(scores[page]) else round(scores[page], 5)
+            info, tier = pages[page], bank.tier_of(page)
             record = PageRecord(
-                page,
-                info.chunk_id,
-                info.first_frame,
-                info.frames,
-                bank.tier_of(page),
-                similarity,
-                score,
-                page in window,
+                page, info.chunk_id, info.first_frame, info.frames, tier, recalled=page in window
             )
-            if page == len(last):
-                last.append(record)
-            elif last[page] != record:
-                last[page] = record
-        self._window, self._scored = set(window), retrieval is not None
-        return tuple(last)
+            if page == len(plain):
+                plain.append(record)
+            elif plain[page] != record:
+                plain[page] = record
+            if tier == "dropped":
+                self._kept.discard(page)
+            else:
+                self._kept.add(page)
+        self._window = set(window)
+        return tuple(plain) if retrieval is None else self._scored(retrieval)
+
+    def _scored(self, retrieval: Retrieval) -> tuple[PageRecord, ...]:
+        """With what a recall said of every page that it could have brought."""
+        records = self._plain.copy()
+        similarities = [round(value, 5) for value in retrieval.similarities.tolist()]
+        scores = retrieval.scores.tolist()
+        for page in self._kept:
+            if page < len(scores):  # a page may have been closed since
+                one, score = records[page], scores[page]
+                records[page] = PageRecord(
+                    page,
+                    one.chunk,
+                    one.first_frame,
+                    one.frames,
+                    one.tier,
+                    similarities[one.chunk],
+                    None if math.isnan(score) else round(score, 5),
+                    one.recalled,
+                )
+        return tuple(records)
 
 
 def block_telemetry(
@@ -92,13 +100,14 @@ def recall_record(
     """The record of a block's recall; None where there was none."""
     if retrieval is None:
         return None
+    scores = retrieval.scores.tolist()
     return RecallRecord(
         block=block,
         policy=retrieval.policy,
         prompt_hash=prompt_name,
-        chunk_similarity=tuple(round(float(value), 5) for value in retrieval.similarities),
+        chunk_similarity=tuple(round(value, 5) for value in retrieval.similarities.tolist()),
         candidates=retrieval.candidates,
-        scores=tuple(round(float(retrieval.scores[page]), 5) for page in retrieval.candidates),
+        scores=tuple(round(scores[page], 5) for page in retrieval.candidates),
         chosen=retrieval.chosen,
         missed=missed,
     )

@@ -132,7 +132,7 @@ class Ours:
             prompt_text="",
         )
         result = self.bank.retrieve(query, new_prompt)
-        self.recalled, self.switch_frame = tuple(self.bank.page(page) for page in result.chosen), done
+        self.recalled, self.switch_frame = tuple(self.bank.pages[page] for page in result.chosen), done
         self.window.invalidate()
         return sorted(result.scores[list(result.candidates)].tolist())
 

@@ -215,6 +215,27 @@ def test_records_look_only_at_pages_that_moved(tmp_path, monkeypatch):
     bank.close()
 
 
+def test_a_recall_looks_only_at_pages_that_are_kept(tmp_path, monkeypatch):
+    bank = make_bank(tmp_path, device=2, dram=5, disk=0)
+    for _ in range(300):
+        bank.add_lost(8, torch.randn(2, *SHAPE.tensor(1)[2:]))
+    fill(bank, 20)
+    records = PageRecords()
+    records.records(bank, set(), None)
+    asked = []
+    real = type(bank).tier_of
+    monkeypatch.setattr(type(bank), "tier_of", lambda self, page: asked.append(page) or real(self, page))
+    scored = bank.retrieve(torch.randn(2, *SHAPE.tensor(1)[2:]), torch.ones(4))
+    kept = {page for page in range(320) if real(bank, page) != "dropped"}
+    assert len(kept) == 7
+    for retrieval, wanted in ((scored, kept), (None, set())):
+        told = records.records(bank, set(), retrieval)
+        assert asked == []
+        assert {record.page for record in told if record.similarity is not None} == wanted
+        assert {record.page for record in told if record.score is not None} == wanted
+    bank.close()
+
+
 def test_options_reach_the_cache():
     config = Options(
         codec="fp8",

@@ -137,7 +137,7 @@ class BankMachine(RuleBasedStateMachine):
 
     def check(self, world, recall):
         for page, data in recall.pages.items():
-            info = world.bank.page(page)
+            info = world.bank.pages[page]
             frames = torch.cat([world.frames[f] for f in range(info.first_frame, info.end_frame)], 2)
             assert torch.equal(data.keys, frames[0])
             assert torch.equal(data.values, frames[1])

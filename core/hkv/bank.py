@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 
 import torch
 from torch import Tensor
@@ -35,9 +34,7 @@ class Recall:
     def __enter__(self) -> "Recall":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
 
 
@@ -158,6 +155,16 @@ class KVBank:
         if self._open.frames:
             self._store_open_page(self._blocks - 1)
 
+    def add_lost(self, frames: int, mean: Tensor, block: int = 0) -> None:
+        """The next frames as a page whose data is gone: only its mean keys `[S, H, D]` are kept."""
+        self.close_page()
+        chunk = self._writable_chunk()
+        assert chunk.id is not None
+        info = PageInfo(len(self.pages), self.frames_done, frames, chunk.id, block)
+        chunk.frames += frames
+        self.frames_done += frames
+        self._add_page(info, mean)
+
     def snapshot(
         self,
         keys: Tensor,
@@ -262,10 +269,6 @@ class KVBank:
         """Settings of recalls from now on; the quotas stay."""
         self.config, self.read_deadline_ms = config, config.read_deadline_ms
 
-    def page(self, page_id: int) -> PageInfo:
-        """What is known of a page."""
-        return self.pages[page_id]
-
     def tier_of(self, page_id: int) -> str:
         """`device`, `dram`, `disk` or `dropped`."""
         return self._store.tier_of(self._handles[page_id])
@@ -281,14 +284,9 @@ class KVBank:
     def mark(self) -> BankMark:
         """Where the bank stands now, for `fork`."""
         chunk = None if self._chunk is None else replace(self._chunk)
+        still_open = self._open.first_frame, self._open.frames
         return BankMark(
-            len(self.pages),
-            len(self._prompts),
-            chunk,
-            self._open.first_frame,
-            self._open.frames,
-            self._blocks,
-            self.frames_done,
+            len(self.pages), len(self._prompts), chunk, *still_open, self._blocks, self.frames_done
         )
 
     def fork(self, mark: BankMark | None = None) -> "KVBank":
@@ -356,8 +354,9 @@ class KVBank:
         for handle in changes[self._followed :]:
             page = self._page_of.get(handle)
             if page is not None:
-                self._there.view[page] = self._store.is_there(handle)
                 self._moved.add(page)
+                if not self._store.is_there(handle):  # for good
+                    self._there.view[page] = False
         self._followed = len(changes)
 
     def _writable_chunk(self) -> _Chunk:
@@ -392,8 +391,8 @@ class KVBank:
         )
         page.frames = 0
 
-    def _add_page(self, data: PageData, mean: Tensor) -> None:
-        self._index.add(data.info, mean)
+    def _add_page(self, data: PageData | PageInfo, mean: Tensor) -> None:
+        self._index.add(data if isinstance(data, PageInfo) else data.info, mean)
         handle = self._store.put(data)
         self._page_of[handle] = len(self._handles)
         self._handles.append(handle)
