@@ -1,4 +1,4 @@
-"""`worldattention bench attention | engine | block | tiers | playback | latency`: rivals side by side in one run."""
+"""`worldattention bench attention | engine | block | tiers | playback | index | latency`: rivals side by side."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from worldattention.app.commandline import bench_engine, bench_latency, bench_playback, bench_tiers, console
+from worldattention.app.commandline import (
+    bench_engine,
+    bench_index,
+    bench_latency,
+    bench_playback,
+    bench_tiers,
+    console,
+)
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, positive, seconds
@@ -15,10 +22,10 @@ from worldattention.app.commandline.options import Options, positive, seconds
 if TYPE_CHECKING:
     from worldattention.core.evaluation.bench_attention import AttentionSample
 
-HELP = "time attention, whole blocks of a world, parts of a layer, fp8 layers, memory tiers, or the window's answer"
+HELP = "time attention, whole blocks, parts of a layer, fp8 layers, memory tiers, a long past, or the window's answer"
 DTYPES = ("float32", "bfloat16")
 FORCED_DENSITY = 0.3
-WHAT = ("attention", "engine", "block", "linears", "tiers", "playback", "latency")
+WHAT = ("attention", "engine", "block", "linears", "tiers", "playback", "index", "latency")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,10 +57,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="engine, block, tiers: blocks of each scene before; playback: of each scene",
     )
     parser.add_argument(
-        "--past-seconds", type=seconds, default=60.0, metavar="S", help="playback: length of the made-up past"
+        "--past-seconds",
+        type=seconds,
+        default=60.0,
+        metavar="S",
+        help="playback, index: length of the made-up past",
     )
     parser.add_argument(
-        "--pages-from", choices=("dram", "disk"), default="dram", help="playback: where its pages lie"
+        "--pages-from", choices=("dram", "disk"), default="dram", help="playback, index: where its pages lie"
+    )
+    parser.add_argument(
+        "--index-pages",
+        type=positive,
+        default=10_000,
+        metavar="N",
+        help="index: pages of the long past in all",
     )
 
 
@@ -63,6 +81,8 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
         return bench_latency.run(arguments, options)
     if arguments.what == "playback":
         return bench_playback.run(arguments, options)
+    if arguments.what == "index":
+        return bench_index.run(arguments, options)
     if arguments.what == "tiers":
         return bench_tiers.run(arguments, options)
     if arguments.what != "attention":
