@@ -47,6 +47,7 @@ from worldattention.core.geometry import Geometry
 from worldattention.core.history import History
 from worldattention.core.replay import ReplaySession
 from worldattention.core.telemetry import BlockTelemetry
+from worldattention.core.telemetry_lines import lines_of
 from worldattention.core.telemetry_log import Span, TelemetryLog
 from worldattention.core.timeline import Timeline
 
@@ -172,8 +173,7 @@ class Director:
             case Export():
                 self.outputs.export(command, self._make_more, self._cancelled)
             case SaveWorld():
-                records = self._log.records()
-                lines = (record.to_json() for record in records)
+                lines = lines_of(self._log.records())
                 self._a_session().save(command.folder, command.project, command.pages, lines)
             case Rewind() | SwitchBranch():
                 self._change_branch(command)

@@ -12,6 +12,7 @@ import numpy as np
 from worldattention.app.texts import translate
 from worldattention.core.files import failures_told, replacing
 from worldattention.core.telemetry import BlockTelemetry
+from worldattention.core.telemetry_lines import lines_of
 from worldattention.core.units import format_bytes
 
 COLUMNS = (
@@ -24,7 +25,8 @@ COLUMNS = (
 def save_telemetry(path: Path, records: Iterable[BlockTelemetry]) -> str:
     """Writes `.csv` as a table and any other name as JSON lines; says how much. Raises UserError."""
     kept = list(records)
-    text = _table(kept) if path.suffix.lower() == ".csv" else "".join(f"{r.to_json()}\n" for r in kept)
+    table = path.suffix.lower() == ".csv"
+    text = _table(kept) if table else "".join(f"{line}\n" for line in lines_of(kept))
     data = text.encode("utf-8", "surrogatepass")
     with replacing(path, "the telemetry") as temporary, failures_told(path, "the telemetry"):
         temporary.write_bytes(data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,8 @@ from worldattention.core.errors import UserError
 from worldattention.core.files import failures_told, reason, replacing
 from worldattention.core.geometry import FPS
 from worldattention.core.recorder import Recording, find_ffmpeg
-from worldattention.core.telemetry import BlockTelemetry, PageRecord, telemetry_from_json
+from worldattention.core.telemetry import BlockTelemetry, PageRecord
+from worldattention.core.telemetry_lines import line_of, lines_of, records_of
 from worldattention.core.timeline import Event, Timeline, make_timeline
 
 LOG_SUFFIX = ".jsonl"
@@ -62,8 +63,8 @@ def write_log(path: Path, records: Iterable[BlockTelemetry]) -> int:
     """Writes records as JSON lines, whole or not at all; returns how many. Raises UserError."""
     count = 0
     with replacing(path, _WHAT) as temporary, failures_told(path, _WHAT), temporary.open("wb") as file:
-        for record in records:
-            file.write(f"{record.to_json()}\n".encode("utf-8", "surrogatepass"))
+        for line in lines_of(records):
+            file.write(f"{line}\n".encode("utf-8", "surrogatepass"))
             count += 1
     return count
 
@@ -96,6 +97,7 @@ class SessionRecording:
         self.path = path
         self.partial = self._video.partial
         self._partial_log = log_path(self.partial)
+        self._pages: tuple[PageRecord, ...] | None = None  # of the last line
         try:
             with failures_told(self._partial_log, _WHAT):
                 self._log = self._partial_log.open("wb", buffering=0)
@@ -111,10 +113,11 @@ class SessionRecording:
     def write(self, frames: npt.NDArray[np.uint8], record: BlockTelemetry) -> None:
         """Appends a block: frames [T, height, width, 3] and its record. Raises UserError."""
         self._video.write(frames)
-        line = memoryview(f"{record.to_json()}\n".encode("utf-8", "surrogatepass"))
+        line = memoryview(f"{line_of(record, self._pages)}\n".encode("utf-8", "surrogatepass"))
         with failures_told(self._partial_log, _WHAT):
             while line:
                 line = line[self._log.write(line) or 0 :]
+        self._pages = record.pages
 
     def close(self) -> None:
         """Finishes both at their places. Raises UserError; what was recorded then stays as it was."""
@@ -151,22 +154,27 @@ def _pair(path: Path) -> tuple[Path, Path]:
 
 def _read_log(path: Path, tell: Callable[[float], None]) -> list[BlockTelemetry]:
     records: list[BlockTelemetry] = []
+    newest = b""
     try:
-        size, done = max(1, path.stat().st_size), 0
+        size = max(1, path.stat().st_size)
         with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                tell(0.8 * done / size)
-                done += len(line)
-                try:
-                    records.append(telemetry_from_json(line.decode("utf-8", "surrogatepass")))
-                except ValueError as error:
-                    if not line.endswith(b"\n"):
-                        break  # the program was killed within it
-                    raise UserError(
-                        f"The telemetry '{path}' is broken at line {number}: open another recording."
-                    ) from error
+
+            def lines() -> Iterator[str]:
+                nonlocal newest
+                done = 0
+                for newest in file:
+                    tell(0.8 * done / size)
+                    done += len(newest)
+                    yield newest.decode("utf-8", "surrogatepass")
+
+            records.extend(records_of(lines()))
     except OSError as error:
         raise UserError(f"The telemetry '{path}' cannot be read: {reason(error)}.") from error
+    except ValueError as error:
+        if newest.endswith(b"\n"):  # else the program was killed within it
+            raise UserError(
+                f"The telemetry '{path}' is broken at line {len(records) + 1}: open another recording."
+            ) from error
     return records
 
 

@@ -16,7 +16,8 @@ from worldattention.core.files import check_target, failures_told, replacing
 from worldattention.core.geometry import FPS, POCKET_GEOMETRY, Geometry, frames_for_seconds
 from worldattention.core.project import Project, project_to_json
 from worldattention.core.recorder import Encoder, check_video_target, video_writer
-from worldattention.core.telemetry import BlockResult, BlockTelemetry
+from worldattention.core.telemetry import BlockResult, BlockTelemetry, PageRecord
+from worldattention.core.telemetry_lines import line_of
 from worldattention.core.timeline import MAX_SECONDS, Timeline
 
 _TELEMETRY = "the telemetry"
@@ -204,15 +205,17 @@ def _video(job: RenderJob, geometry: Geometry) -> Iterator[Encoder | None]:
 
 
 class _Log:
-    """The telemetry's file: one line a block, each readable as soon as its block is done."""
+    """The telemetry's file: one line a block, there as soon as its block is done (see `telemetry_lines`)."""
 
     def __init__(self, file: IO[str], path: Path) -> None:
         self._file, self._path = file, path
+        self._pages: tuple[PageRecord, ...] | None = None
 
     def write(self, record: BlockTelemetry) -> None:
         with failures_told(self._path, _TELEMETRY):
-            self._file.write(record.to_json() + "\n")
+            self._file.write(line_of(record, self._pages) + "\n")
             self._file.flush()
+        self._pages = record.pages
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from worldattention.core.history import BlockRecord, Branch, History
 from worldattention.core.out_of_memory import NO_ROOM, Result, is_out_of_memory, with_less
 from worldattention.core.project import Project
 from worldattention.core.saved_world import save_world
-from worldattention.core.telemetry import BlockResult, BlockTelemetry, telemetry_from_json
+from worldattention.core.telemetry import BlockResult, BlockTelemetry
+from worldattention.core.telemetry_lines import records_of
 from worldattention.core.timeline import Timeline, check_prompt
 from worldattention.core.waiting import WaitingEngines
 
@@ -194,10 +195,10 @@ class Session:
     def past(self) -> Iterator[tuple[npt.NDArray[np.uint8], BlockTelemetry | None, BlockRecord]]:
         """Frames [T, H, W, 3], telemetry and record of every block of a world that was restored. Raises UserError."""
         decoder = self.engine.model.new_decoder()
+        told = records_of(self.saved_lines)
         for block, record in enumerate(self.engine.records):
-            line = self.saved_lines[block] if block < len(self.saved_lines) else None
             try:
-                telemetry = None if line is None else telemetry_from_json(line)
+                telemetry = next(told, None)
                 yield decoder.decode_block(self.engine.latents(block)).numpy(), telemetry, record
             except (OSError, ValueError) as error:
                 raise UserError("The saved world's past cannot be shown: copy its folder again.") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any
@@ -122,12 +123,16 @@ class BlockTelemetry:
         """Pixel frames a second at which this block was made."""
         return 1000.0 * self.frames / max(self.stage_ms["total"], 1e-6)
 
-    def to_json(self) -> str:
-        """One line of the telemetry log."""
+    def to_json(self, page_changes: Sequence[PageRecord] | None = None) -> str:
+        """The record as a line, with all its pages or with these changes in their place (see `telemetry_lines`)."""
         record: dict[str, Any] = asdict(replace(self, pages=()))
-        record["pages"] = [  # by hand, since there may be thousands
-            dict(zip(_PAGE_FIELDS, _page_values(page), strict=True)) for page in self.pages
-        ]
+        pages = self.pages if page_changes is None else page_changes
+        named = [dict(zip(_PAGE_FIELDS, _page_values(page), strict=True)) for page in pages]
+        if page_changes is None:
+            record["pages"] = named
+        else:
+            del record["pages"]
+            record["page_changes"] = named
         for name in ("gini", "threshold", "density"):
             record[name] = np.round(getattr(self, name), 5).tolist()
         return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
@@ -144,6 +149,7 @@ class BlockResult:
 _PARTS: dict[str, TypeAdapter[Any]] = {
     "window": TypeAdapter(tuple[WindowSpan, ...]),
     "pages": TypeAdapter(tuple[PageRecord, ...]),
+    "page_changes": TypeAdapter(tuple[PageRecord, ...]),
     "tiers": TypeAdapter(tuple[TierUsage, ...]),
     "recall": TypeAdapter(RecallRecord | None),
     "notices": TypeAdapter(tuple[str, ...]),
@@ -154,7 +160,15 @@ _MOST_FRAMES = 4096
 
 
 def telemetry_from_json(line: str) -> BlockTelemetry:
-    """The record of one line of a telemetry log. Raises ValueError when it is none."""
+    """The record of a line that names all its pages. Raises ValueError when it is none."""
+    record, changes = read_line(line)
+    if changes is not None:
+        raise ValueError("not a telemetry record by itself: it tells of changes only")
+    return record
+
+
+def read_line(line: str) -> tuple[BlockTelemetry, tuple[PageRecord, ...] | None]:
+    """The record of a line, and what changed in its pages where it does not name them. Raises ValueError."""
     try:
         record = json.loads(line)
         for name in ("gini", "threshold", "density"):
@@ -162,7 +176,8 @@ def telemetry_from_json(line: str) -> BlockTelemetry:
         for name, part in _PARTS.items():
             if name in record:
                 record[name] = part.validate_python(record[name])
-        found = BlockTelemetry(**record)
+        changes = record.pop("page_changes", None)
+        found = BlockTelemetry(**(record if changes is None else {**record, "pages": ()}))
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"not a telemetry record: {error}") from error
     plain = {one.name: one.type for one in fields(found) if one.type in ("str", "int", "bool")}
@@ -171,7 +186,7 @@ def telemetry_from_json(line: str) -> BlockTelemetry:
         raise ValueError(f"not a telemetry record: {', '.join(wrong) or 'impossible numbers'}")
     if "total" not in found.stage_ms:
         raise ValueError("not a telemetry record: no time")
-    return found
+    return found, changes
 
 
 def prompt_hash(prompt: str) -> str:

@@ -17,7 +17,7 @@ from worldattention.core import loading
 from worldattention.core.config import preset_config
 from worldattention.core.errors import Cancelled
 from worldattention.core.project import ProjectSettings
-from worldattention.core.telemetry import telemetry_from_json
+from worldattention.core.telemetry_lines import records_of
 
 RUN = [sys.executable, "-m", "worldattention.app.cli"]
 
@@ -33,7 +33,7 @@ def test_render_makes_the_video_and_says_so_in_json(toy, world, capsys):
     assert set(result) >= {"frames", "fps", "seconds", "load_s", "first_block_ms", "device", "backend"}
     assert 0 < result["density"] <= 1
     assert set(result["bytes"]) >= {"device", "dram"}
-    records = [telemetry_from_json(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    records = list(records_of(log.read_text(encoding="utf-8").splitlines()))
     assert len(records) == 5
     assert {(record.attention, record.retrieval, record.seed) for record in records} == {
         ("sparse", "recent", 4)

@@ -26,6 +26,7 @@ from worldattention.core.hkv.page_file import PageFileError, PageKey, read_page,
 from worldattention.core.project import Project, load_project, project_to_json, save_project
 from worldattention.core.saved_world import save_world
 from worldattention.core.telemetry import PageRecord, telemetry_from_json
+from worldattention.core.telemetry_lines import lines_of
 from worldattention.core.timeline import Event, make_timeline
 from worldattention.core.world_files import open_world
 
@@ -165,12 +166,13 @@ def test_recorded_sessions(tmp_path, count):
     engine = FakeEngine()
     pages = tuple(PageRecord(page, 0, 8 * page, 8, "disk", 0.5, 0.25, True) for page in range(2))
     made = [replace(engine.step("a ball").telemetry, pages=pages) for _ in range(3)]
-    lines = [record.to_json().encode() for record in made]
-    good, path = b"\n".join(lines) + b"\n", tmp_path / "r.jsonl"
+    made += [replace(one, block=3 + one.block, pages=(*pages, replace(pages[0], page=2))) for one in made]
+    kinds = [record.to_json() for record in made], lines_of(made)
+    good, path = ["".join(f"{line}\n" for line in lines).encode() for lines in kinds], tmp_path / "r.jsonl"
 
     def read():
-        for _ in range(count):
-            path.write_bytes(mutated(good))
+        for number in range(count):
+            path.write_bytes(mutated(good[number % 2]))
             try:
                 records = recorded._renumbered(recorded._read_log(path, lambda _share: None))
             except UserError:

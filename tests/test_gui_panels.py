@@ -26,7 +26,8 @@ from worldattention.app.timeline.arcs import span_words
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
-from worldattention.core.telemetry import PageRecord, RecallRecord, telemetry_from_json
+from worldattention.core.telemetry import PageRecord, RecallRecord
+from worldattention.core.telemetry_lines import records_of
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +218,8 @@ def test_modes_without_routing_show_dashes_not_warnings(qtbot, records):
 def test_telemetry_is_saved_whole_or_as_a_table(tmp_path, records):
     assert "Saved 56 blocks" in save_telemetry(tmp_path / "한글.jsonl", records)
     lines = (tmp_path / "한글.jsonl").read_text().splitlines()
-    again = [telemetry_from_json(line) for line in lines]
+    again = list(records_of(lines))
+    assert [one.to_json() for one in again] == [one.to_json() for one in records]
     assert [record.block for record in again] == list(range(56))
     assert again[30].recall == records[30].recall
     assert np.allclose(again[7].gini, records[7].gini, atol=1e-5)

@@ -10,7 +10,8 @@ from tests.test_recorder import decode, metadata
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.project import Project, project_from_json
 from worldattention.core.render import RenderJob, render
-from worldattention.core.telemetry import BlockTelemetry, telemetry_from_json
+from worldattention.core.telemetry import BlockTelemetry
+from worldattention.core.telemetry_lines import records_of
 from worldattention.core.timeline import Event, make_timeline
 
 
@@ -49,7 +50,7 @@ def test_a_video_has_round_16_times_seconds_frames(tmp_path, seconds):
     assert summary.seconds == wanted / 16
     assert seen[-1] == (wanted, wanted)
     lines = (tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [telemetry_from_json(line).block for line in lines] == list(range(engine.block))
+    assert [record.block for record in records_of(lines)] == list(range(engine.block))
     assert sorted(os.listdir(tmp_path)) == ["t.jsonl", "v.mp4"]
 
 
@@ -112,7 +113,7 @@ def test_a_failing_engine_leaves_nothing_and_the_old_files(tmp_path):
 
 
 def test_a_full_disk_is_told_of_the_file_that_met_it(tmp_path, monkeypatch):
-    def full(self):
+    def full(self, _changes):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(BlockTelemetry, "to_json", full)

@@ -47,6 +47,7 @@ class Source:
     def save(self, folder: Path, rendering: Rendering, pages: bool) -> None:
         """Saves the world. Raises UserError."""
         from worldattention.core.saved_world import save_world
+        from worldattention.core.telemetry_lines import lines_of
 
         session = rendering.session
         with console.progress_bar("Save", "%") as show:
@@ -56,7 +57,7 @@ class Source:
                 self.project,
                 session.history,
                 pages=pages,
-                telemetry=(record.to_json() for record in self._log.records()),
+                telemetry=lines_of(self._log.records()),
                 progress=lambda stage, share: show(round(100 * share), 100, stage),
             )
 
@@ -80,7 +81,7 @@ class Source:
 
     def _restore(self, session: Session, world: SavedWorld, cancel: Callable[[], bool]) -> None:
         from worldattention.core.saved_world import restore_world
-        from worldattention.core.telemetry import telemetry_from_json
+        from worldattention.core.telemetry_lines import records_of
 
         with console.progress_bar("Restore", "%") as show:
 
@@ -92,8 +93,8 @@ class Source:
             restore_world(session.engine, world, progress)
         session.begin(world.history)
         try:
-            for line in world.telemetry()[: world.blocks]:
-                self._log.append(telemetry_from_json(line))
+            for record in records_of(world.telemetry()[: world.blocks]):
+                self._log.append(record)
         except ValueError as error:
             raise UserError("The saved world's telemetry is damaged: copy its folder again.") from error
 
