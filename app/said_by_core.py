@@ -290,6 +290,11 @@ SENTENCES = (
         "This world was saved without its pages by another machine, so it goes on approximately "
         "as there: save it with its pages to have equal pictures.",
     ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "The pages of this world are of a machine that computes with other numbers, so it goes on approximately as "
+        "there: open it on one of the same kind to have equal pictures.",
+    ),
     QT_TRANSLATE_NOOP("Sentences", "The saved world's past cannot be shown: copy its folder again."),
     QT_TRANSLATE_NOOP(
         "Sentences",
@@ -328,6 +333,8 @@ SENTENCES = (
         "what it was. Raise --dram-quota or --disk-quota to keep all pages.",
     ),
     QT_TRANSLATE_NOOP("Sentences", "the disk is full"),
+    QT_TRANSLATE_NOOP("Sentences", "{}, so free some space or choose another place"),
+    QT_TRANSLATE_NOOP("Sentences", "{}, so choose another place"),
     QT_TRANSLATE_NOOP("Sentences", "permission is denied"),
     QT_TRANSLATE_NOOP("Sentences", "the file system is read-only"),
     QT_TRANSLATE_NOOP("Sentences", "the name is too long"),

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from worldattention.core.config import AttentionConfig
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
-from worldattention.core.files import replacing
 from worldattention.core.hsa import AttentionWindow, HSAParameters
+from worldattention.core.tensor_files import write_tensors
 from worldattention.kernels import ops
 
 LEARNING_RATE = 3e-3
@@ -102,8 +101,7 @@ def save_parameters(parameters: tuple[HSAParameters, ...], path: Path) -> None:
         for layer, module in enumerate(parameters)
         for name, value in module.state_dict().items()
     }
-    with replacing(path, "the HSA parameters") as temporary:
-        save_file(tensors, temporary)
+    write_tensors(tensors, path, "the HSA parameters")
 
 
 def _start(engine: Engine, fresh: bool) -> list[HSAParameters]:

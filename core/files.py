@@ -32,7 +32,7 @@ def check_target(path: Path, what: str) -> None:
         with new_part(path):
             pass
     except (OSError, ValueError) as error:
-        raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
+        raise UserError(f"{_named(what)} cannot be written to '{path}': {cause(error)}.") from error
 
 
 def _check_target(path: Path, what: str) -> None:
@@ -81,7 +81,7 @@ def replacing(path: Path, what: str, private: bool = False) -> Iterator[Path]:
         try:
             temporary = stack.enter_context(new_part(target, 0o600 if private else 0o666))
         except OSError as error:
-            raise UserError(f"{_named(what)} cannot be written to '{path}': {reason(error)}.") from error
+            raise UserError(f"{_named(what)} cannot be written to '{path}': {cause(error)}.") from error
         with failures_told(path, what):
             if target.exists() and not private:
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -89,8 +89,7 @@ def replacing(path: Path, what: str, private: bool = False) -> Iterator[Path]:
         with failures_told(path, what):
             _sync(temporary)
             temporary.replace(target)
-    with suppress(OSError):  # some file systems cannot sync a folder; the file itself is safe
-        _sync(target.parent)
+    sync_folder(target.parent)
 
 
 @contextmanager
@@ -99,7 +98,14 @@ def failures_told(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"{_named(what)} could not be written to '{path}': {reason(error)}.") from error
+        raise UserError(f"{_named(what)} could not be written to '{path}': {cause(error)}.") from error
+
+
+def cause(error: OSError | ValueError) -> str:
+    """Why a file could not be written, as a clause that says what to do."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"{reason(error)}, so free some space or choose another place"
+    return f"{reason(error)}, so choose another place"
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -115,6 +121,12 @@ def reason(error: OSError | ValueError) -> str:
         }
         return known.get(error.errno or 0, (error.strerror or str(error)).lower())
     return "the name holds a character that no file name can have"
+
+
+def sync_folder(folder: Path) -> None:
+    """The names in it reach the disk, where the file system can do that; the files themselves are synced apart."""
+    with suppress(OSError):
+        _sync(folder)
 
 
 def _sync(path: Path) -> None:

@@ -1298,6 +1298,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
 <context>
     <name>Recalls</name>
     <message>
+        <source>for “{0}”: {1}</source>
+        <translation>“{0}”에 대해: {1}</translation>
+    </message>
+    <message>
         <source>At {0} the world recalled {1}</source>
         <translation>{0}에 월드가 {1}을(를) 회상함</translation>
     </message>
@@ -2049,6 +2053,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>이 월드는 다른 컴퓨터에서 페이지 없이 저장되어, 그곳과 거의 비슷하게 이어집니다. 똑같은 그림을 얻으려면 페이지와 함께 저장하세요.</translation>
     </message>
     <message>
+        <source>The pages of this world are of a machine that computes with other numbers, so it goes on approximately as there: open it on one of the same kind to have equal pictures.</source>
+        <translation>이 월드의 페이지는 다른 수 형식으로 계산하는 컴퓨터에서 만들어졌으므로 그때와 대략 비슷하게 이어집니다. 똑같은 그림을 원하면 같은 종류의 컴퓨터에서 여세요.</translation>
+    </message>
+    <message>
         <source>The saved world&apos;s past cannot be shown: copy its folder again.</source>
         <translation>저장된 월드의 과거를 보여 줄 수 없습니다. 폴더를 다시 복사하세요.</translation>
     </message>
@@ -2127,6 +2135,14 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>the disk is full</source>
         <translation>디스크가 가득 찼습니다</translation>
+    </message>
+    <message>
+        <source>{}, so free some space or choose another place</source>
+        <translation>{}. 공간을 비우거나 다른 위치를 고르세요</translation>
+    </message>
+    <message>
+        <source>{}, so choose another place</source>
+        <translation>{}. 다른 위치를 고르세요</translation>
     </message>
     <message>
         <source>permission is denied</source>

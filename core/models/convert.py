@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from worldattention.core.errors import UserError
 from worldattention.core.files import failures_told, replacing
 from worldattention.core.models.checkpoint import grouped, load_into, read_file
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
+from worldattention.core.tensor_files import write_tensors
 
 CONTAINERS = ("generator_ema", "generator_lora", "generator", "model", "state_dict")
 """Where training programs put the generator's tensors, the preferred first."""
@@ -90,10 +90,14 @@ def convert(source: Path, folder: Path, lora: Path | None = None, head_dim: int 
     _check(weights, config, source)
     with failures_told(target, "the model"):
         target.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"_class_name": "WanTransformer3DModel", **config}, indent=2)
-        (target / "config.json").write_text(text + "\n", encoding="utf-8")
-    with replacing(target / "diffusion_pytorch_model.safetensors", "the weights") as path:
-        save_file({name: value.contiguous() for name, value in weights.items()}, path)
+    text, about = (
+        json.dumps({"_class_name": "WanTransformer3DModel", **config}, indent=2),
+        target / "config.json",
+    )
+    with replacing(about, "the model's sizes") as path, failures_told(about, "the model's sizes"):
+        path.write_text(text + "\n", encoding="utf-8")
+    whole = {name: value.contiguous() for name, value in weights.items()}
+    write_tensors(whole, target / "diffusion_pytorch_model.safetensors", "the weights")
     return Converted(
         container,
         config["num_layers"],
