@@ -116,7 +116,7 @@ class Engine:
         self._decoder.reset()
         self.block, self._banked_frames, self._spoken, self._pages = 0, 0, None, PageRecords()
         self._last_policy = self.config.cache.retrieval
-        self._journal, self.approximate = self._journal.fork(0), False
+        self._journal, self.approximate = self._journal.renewed(), False
         self.epoch += 1
 
     @property

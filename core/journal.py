@@ -51,6 +51,10 @@ class Journal:
         """[F, C, h, w] fp32 on the CPU."""
         return self.store.read(self.numbers[block])
 
+    def renewed(self) -> Journal:
+        """Of a new world in the same folder; the latents of the old one go with its last branch."""
+        return Journal.empty(self.store.folder)
+
     def fork(self, blocks: int | None = None) -> Journal:
         """For a world that goes on by itself (behind its first `blocks` blocks)."""
         return Journal(self.store, self.moments[:blocks], self.records[:blocks], self.numbers[:blocks])

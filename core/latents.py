@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
-import tempfile
-import weakref
+import math
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from worldattention.core.files import private_folder
+from worldattention.core.write_behind import WriteBehind
 
 log = logging.getLogger(__name__)
 
@@ -25,58 +22,41 @@ IN_MEMORY = (
 class LatentStore:
     """Append-only fp32 tensors of one shape, found again by number; branches of a world share it.
 
-    The file has no name, so nothing is left behind however the program ends. When it cannot be written, what
-    comes after stays in memory: latents are small.
+    When the file cannot be written, what comes after stays in memory: latents are small.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
+        self._file = WriteBehind(folder, "latents-writer")
         self._shape: tuple[int, ...] = ()
         self._count = 0
-        self._in_memory: dict[int, Tensor] = {}
-        self._descriptor: int | None = None
-        self._failed = False
-        self._notice = ""
+        self._told = False
 
     def append(self, latents: Tensor) -> int:
-        """Keeps a copy of `latents` (always of the same shape); returns its number."""
+        """Keeps a copy of `latents` (always of the same shape); returns its number. Never waits for the disk."""
         latents = latents.detach().to("cpu", torch.float32).contiguous()
         if not self._shape:
             self._shape = tuple(latents.shape)
         number, self._count = self._count, self._count + 1
-        try:
-            if self._failed:
-                raise OSError("given up earlier")
-            data = latents.reshape(-1).view(torch.uint8).numpy().data
-            if os.pwrite(self._open(), data, number * len(data)) != len(data):
-                raise OSError(errno.ENOSPC, "the disk is full")
-        except OSError as error:
-            if not self._failed:
-                log.warning("latents stay in memory from now on: %s", error)
-                self._notice = IN_MEMORY.format(self._folder, error.strerror or error)
-            self._failed = True
-            self._in_memory[number] = latents.clone()
+        data = latents.reshape(-1).view(torch.uint8).numpy().tobytes()
+        self._file.write(number * len(data), data)
         return number
 
     def read(self, number: int) -> Tensor:
         """Latents fp32 on the CPU, as they were appended. Raises OSError when the disk does not give them back."""
-        if number in self._in_memory:
-            return self._in_memory[number]
-        latents = torch.empty(self._shape)
-        data = latents.view(-1).view(torch.uint8).numpy().data
-        if os.preadv(self._open(), [data], number * len(data)) != len(data):
-            raise OSError("the latents' file has become shorter")
-        return latents
+        size = math.prod(self._shape) * torch.float32.itemsize
+        data = bytearray(self._file.read(number * size, size))
+        return torch.frombuffer(data, dtype=torch.float32).view(self._shape)
 
     def take_notice(self) -> str:
         """What is to be said, once; else empty."""
-        notice, self._notice = self._notice, ""
-        return notice
+        error = self._file.failure
+        if error is None or self._told:
+            return ""
+        self._told = True
+        log.warning("latents stay in memory from now on: %s", error)
+        return IN_MEMORY.format(self.folder, error.strerror or error)
 
-    def _open(self) -> int:
-        if self._descriptor is None:
-            private_folder(self._folder)
-            with tempfile.TemporaryFile(dir=self._folder, buffering=0) as file:
-                self._descriptor = os.dup(file.fileno())
-            weakref.finalize(self, os.close, self._descriptor)
-        return self._descriptor
+    def flush(self) -> None:
+        """Waits until everything is written, or stays in memory for good."""
+        self._file.flush()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
-import os
-import tempfile
 import threading
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
-from worldattention.core.files import private_folder
 from worldattention.core.telemetry import BlockTelemetry, PageRecord, telemetry_from_json
+from worldattention.core.telemetry_lines import changed
+from worldattention.core.write_behind import WriteBehind
 
 log = logging.getLogger(__name__)
 
@@ -40,28 +38,40 @@ class Span(NamedTuple):
 class TelemetryLog:
     """Records by block, in a nameless file: nothing is left behind however the program ends.
 
-    One thread appends, others read. A record of an earlier block replaces that block and all after it (a
-    rewind). A block costs what changed in it, however many pages the world has. Where the disk takes no more, the
-    log ends there and `failure` says why; a record that the disk does not give back is left out.
+    One thread appends, others read; neither waits for a record to be written. A record of an earlier block replaces
+    that block and all after it (a rewind). A block costs what changed in it, however many pages the world has. Where
+    the disk takes no more, the log ends soon after and `failure` says why; a record that the disk does not give back
+    is left out.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._file: BinaryIO | None = None
+        self._file: WriteBehind | None = None
         self._spans: list[Span] = []
         self._end = 0
-        self.failure: str | None = None
+        self._told = False
         self._before: Sequence[PageRecord] | None = None
 
     def __len__(self) -> int:
         return len(self._spans)
 
+    @property
+    def failure(self) -> str | None:
+        """Why the disk takes no more records; None while it does."""
+        error = None if self._file is None else self._file.failure
+        return None if error is None else error.strerror or str(error)
+
     def clear(self) -> None:
         """A new world: no record yet."""
         with self._lock:
             self._close()
-            self.failure = None
+
+    def flush(self) -> None:
+        """Waits until every record is written, or failed."""
+        with self._lock:
+            if self._file is not None:
+                self._file.flush()
 
     def close(self) -> None:
         """Frees the file."""
@@ -73,40 +83,34 @@ class TelemetryLog:
         text = replace(record, pages=()).to_json()
         rest = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
         with self._lock:
-            if self.failure is not None or record.block > len(self._spans):
+            if self._failed() or record.block > len(self._spans):
                 return
-            anew, changed = self._changes(record)
-            pages = _packed(changed)
+            anew, changes = self._changes(record)
+            pages = _packed(changes)
             del self._spans[record.block :]
-            try:
-                if self._file is None:
-                    if self._folder is not None:
-                        private_folder(self._folder)
-                    self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (lives with the log)
-                if os.pwrite(self._file.fileno(), rest + pages, self._end) != len(rest) + len(pages):
-                    raise OSError(errno.ENOSPC, "the disk is full")
-            except OSError as error:
-                log.warning("telemetry is no longer kept: %s", error)
-                self.failure = error.strerror or str(error)
-                return
-            self._before = record.pages
+            if self._file is None:
+                self._file = WriteBehind(self._folder, "telemetry-writer")
             span = Span(self._end, len(rest), len(pages), record.first_frame, record.frames, anew)
+            self._file.write(span.offset, rest)
+            self._file.write(span.offset + span.size, pages)
             self._spans.append(span)
+            self._before = record.pages
             self._end += len(rest) + len(pages)
+
+    def _failed(self) -> bool:
+        failure = self.failure
+        if failure is not None and not self._told:
+            self._told = True
+            log.warning("telemetry is no longer kept: %s", failure)
+        return failure is not None
 
     def _changes(self, record: BlockTelemetry) -> tuple[int, Sequence[PageRecord]]:
         """Since which block the pages must be followed, and those that changed: all, where it is this one."""
-        before, pages = self._before, record.pages
-        if before is None or record.block != len(self._spans) or len(pages) < len(before):
-            return record.block, pages
+        if self._before is None or record.block != len(self._spans):
+            return record.block, record.pages
         anew = self._spans[-1].anew
-        if record.block - anew >= PAGES_ANEW_BLOCKS:
-            return record.block, pages
-        pairs = zip(pages, before, strict=False)
-        changed = [(page, old) for page, old in pairs if page is not old and page != old]
-        if any(page.page != old.page for page, old in changed):  # not the same pages
-            return record.block, pages
-        return anew, [page for page, _ in changed] + list(pages[len(before) :])
+        changes = None if record.block - anew >= PAGES_ANEW_BLOCKS else changed(record.pages, self._before)
+        return (record.block, record.pages) if changes is None else (anew, changes)
 
     def spans(self) -> tuple[Span, ...]:
         """Where the records of this branch lie, for `take_up`."""
@@ -147,12 +151,13 @@ class TelemetryLog:
         """Under the lock. `pages` are those of an earlier block, and then of this one."""
         if self._file is None:
             return None
-        file, span = self._file.fileno(), spans[block]
+        file, span = self._file, spans[block]
         try:
             for number in range(max(span.anew, pages.block + 1), block + 1):
-                data = os.pread(file, spans[number].pages_size, spans[number].offset + spans[number].size)
+                before = spans[number]
+                data = file.read(before.offset + before.size, before.pages_size)
                 pages.follow(number, data, anew=number == span.anew)
-            text = zlib.decompress(os.pread(file, span.size, span.offset)).decode("utf-8", "surrogatepass")
+            text = zlib.decompress(file.read(span.offset, span.size)).decode("utf-8", "surrogatepass")
             return replace(telemetry_from_json(text), pages=tuple(pages.records.values()))
         except (OSError, ValueError, TypeError, zlib.error) as error:
             log.warning("a record of the telemetry is lost: %s", error)
@@ -160,7 +165,7 @@ class TelemetryLog:
 
     def _close(self) -> None:
         self._spans.clear()
-        self._end, self._before = 0, None
+        self._end, self._before, self._told = 0, None, False
         if self._file is not None:
             self._file.close()
             self._file = None
