@@ -26,7 +26,7 @@ from torch import Tensor
 
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
-from worldattention.core.files import MANIFEST, reason
+from worldattention.core.files import MANIFEST, cause, sync_folder
 from worldattention.core.history import History
 from worldattention.core.history_file import history_to_json
 from worldattention.core.parts import exchange, new_folder_part, remove_dead_parts
@@ -39,6 +39,10 @@ Progress = Callable[[str, float], None]
 ELSEWHERE = (
     "This world was saved without its pages by another machine, so it goes on approximately as there: "
     "save it with its pages to have equal pictures."
+)
+OTHER_NUMBERS = (
+    "The pages of this world are of a machine that computes with other numbers, so it goes on approximately as there: "
+    "open it on one of the same kind to have equal pictures."
 )
 
 
@@ -98,7 +102,9 @@ def save_world(
             "files": writer.files,
         }
         writer.write(MANIFEST, json.dumps(document, ensure_ascii=False, indent=1).encode())
+        sync_folder(temporary)
         _put_in_place(temporary, folder)
+    sync_folder(folder.parent)
 
 
 def restore_world(engine: Engine, world: SavedWorld, progress: Progress | None = None) -> None:
@@ -125,6 +131,8 @@ def restore_world(engine: Engine, world: SavedWorld, progress: Progress | None =
         passes |= clean is None
         engine.relive(world.records[block], latents, clean)
     engine.restore_decoder()
+    if source.converted:
+        engine.lose_exactness(OTHER_NUMBERS)
     if passes and world.made_by != made_by(engine):
         engine.lose_exactness(ELSEWHERE)
 
@@ -148,15 +156,17 @@ class _Pages:
         self._world, self._engine = world, engine
         self._next = list(world.pages)
         self._parts: list[tuple[int, Tensor, Tensor]] = []  # first frame, keys, values: frames not taken yet
+        self.converted = False  # whether one was saved in other numbers than this machine's
 
     def take(self, first: int, frames: int) -> tuple[Tensor, Tensor] | None:
         """Of `frames` latent frames from `first` on; None where a page is not there. Call in ascending order."""
         tokens = self._engine.geometry.frame_tokens
-        device = self._engine.model.device
+        model = self._engine.model
         while self._next and self._next[0].first_frame < first + frames:
             page = self._next.pop(0)
-            keys, values = self._world.page(page, self._engine.model)
-            self._parts.append((page.first_frame, keys.to(device), values.to(device)))
+            keys, values = (half.to(model.device) for half in self._world.page(page, model))
+            self.converted |= keys.dtype != model.dtype
+            self._parts.append((page.first_frame, keys.to(model.dtype), values.to(model.dtype)))
         found: dict[int, tuple[Tensor, Tensor]] = {}
         for start, keys, values in self._parts:
             for frame in range(first, first + frames):
@@ -192,7 +202,7 @@ def _failures_told(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"The world could not be saved to '{folder}': {reason(error)}.") from error
+        raise UserError(f"The world could not be saved to '{folder}': {cause(error)}.") from error
 
 
 def _put_in_place(temporary: Path, folder: Path) -> None:

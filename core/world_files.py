@@ -7,7 +7,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ CHUNK_BLOCKS = 256
 MAX_MANIFEST_BYTES = 64 << 20
 MAX_TELEMETRY_BYTES = 4 << 30
 _HEADER_BYTES = 1 << 16
+PAGE_DTYPES = (torch.bfloat16, torch.float16, torch.float32)
+"""What a model computes in depends on the machine; a page is of use to all of them."""
 _NAME = re.compile(r"(latents-\d{5}|page-\d{6})\.safetensors|telemetry\.jsonl")
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -104,13 +106,13 @@ class SavedWorld:
         for number, start in enumerate(range(0, self.blocks, CHUNK_BLOCKS)):
             name = f"latents-{number:05d}.safetensors"
             shape = (min(CHUNK_BLOCKS, self.blocks - start), *self.latent_shape)
-            yield from self._tensors(name, {"latents": (shape, torch.float32)})["latents"]
+            yield from self._tensors(name, {"latents": shape}, (torch.float32,))["latents"]
 
     def page(self, page: SavedPage, model: WorldModel) -> tuple[Tensor, Tensor]:
-        """Keys and values [layers, L, H, D]. Raises UserError."""
+        """Keys and values [layers, L, H, D] in the numbers of the machine that saved them. Raises UserError."""
         tokens = page.frames * model.geometry.frame_tokens
-        kind = (model.layers, tokens, model.heads, model.head_dim), model.dtype
-        tensors = self._tensors(page.file, {"keys": kind, "values": kind})
+        shape = model.layers, tokens, model.heads, model.head_dim
+        tensors = self._tensors(page.file, {"keys": shape, "values": shape}, PAGE_DTYPES)
         return tensors["keys"], tensors["values"]
 
     def telemetry(self) -> list[str]:
@@ -123,14 +125,18 @@ class SavedWorld:
         except UnicodeDecodeError as error:
             raise self._damaged(name) from error
 
-    def _tensors(self, name: str, kinds: dict[str, tuple[tuple[int, ...], torch.dtype]]) -> dict[str, Tensor]:
-        size = sum(torch.Size(shape).numel() * kind.itemsize for shape, kind in kinds.values())
+    def _tensors(
+        self, name: str, shapes: dict[str, tuple[int, ...]], dtypes: Sequence[torch.dtype]
+    ) -> dict[str, Tensor]:
+        most_bytes = max(dtype.itemsize for dtype in dtypes)
+        size = most_bytes * sum(torch.Size(shape).numel() for shape in shapes.values())
         data = self._read(name, size + _HEADER_BYTES)
         try:
             tensors: dict[str, Tensor] = load(data)
         except (SafetensorError, ValueError, KeyError) as error:
             raise self._damaged(name) from error
-        if {key: (tuple(value.shape), value.dtype) for key, value in tensors.items()} != kinds:
+        found = {key: tuple(value.shape) for key, value in tensors.items()}
+        if found != shapes or any(value.dtype not in dtypes for value in tensors.values()):
             raise UserError(
                 f"'{self.folder / name}' does not hold what this model needs: save the world again."
             )

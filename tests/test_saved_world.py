@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
-from tests.toy import toy_engine, toy_model
+from tests.faulty_disk import tmpfs
+from tests.toy import toy_config, toy_engine, toy_model
 from worldattention.core.config import with_choices
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
@@ -92,6 +96,51 @@ def test_without_pages_on_another_machine_it_is_approximate_and_says_so(tmp_path
     engine.close()
 
 
+@pytest.mark.parametrize("pages", [True, False])
+def test_a_world_goes_on_from_another_place_that_nobody_can_write_to(tmp_path, pages) -> None:
+    """Nothing in it tells of where it was saved, and nothing is written there: a disc will do."""
+    (tmp_path / "here").mkdir()
+    session, folder = saved(tmp_path / "here" / "world", 15, pages)
+    expected = [digest(session.step().frames) for _ in range(3)]
+    session.close()
+    assert not any(str(tmp_path).encode() in path.read_bytes() for path in folder.iterdir())
+    there = tmp_path / "한글 디스크" / "elsewhere"
+    with tmpfs(there.parent, 16 << 20) as mounted:
+        shutil.move(folder, there)
+        if mounted:
+            subprocess.run(["mount", "-o", "remount,ro", str(there.parent)], check=True)
+        for path in (*there.iterdir(), there) if not mounted else ():
+            path.chmod(0o500)
+        before = sorted((path.name, path.stat().st_mtime_ns) for path in there.iterdir())
+        world, engine = open_world(there), toy_engine(3)
+        restore_world(engine, world)
+        again = Session(engine, world.project.timeline)
+        again.begin(world.history)
+        assert [digest(again.step().frames) for _ in range(3)] == expected
+        again.close()
+        assert sorted((path.name, path.stat().st_mtime_ns) for path in there.iterdir()) == before
+        there.chmod(0o700) if not mounted else None
+
+
+@pytest.mark.parametrize("here", [torch.bfloat16, torch.float32])
+def test_pages_of_a_machine_that_computes_with_other_numbers_are_taken(tmp_path, here) -> None:
+    """bf16 on one machine, fp32 on another: the same model, so the world goes on, and says that it is not exact."""
+    there = torch.float32 if here is torch.bfloat16 else torch.bfloat16
+    session = Session(Engine(toy_model(dtype=there), toy_config(3)), STORY)
+    for _ in range(12):
+        session.step()
+    save_world(tmp_path / "w", session.engine, Project(timeline=STORY), session.history, pages=True)
+    expected = session.step().frames
+    session.close()
+    engine, world = Engine(toy_model(dtype=here), toy_config(3)), open_world(tmp_path / "w")
+    restore_world(engine, world)
+    result = Session(engine, STORY).step()
+    assert sum("other numbers" in notice for notice in result.telemetry.notices) == 1
+    assert result.telemetry.approximate
+    assert np.abs(result.frames.astype(int) - expected).mean() < 4
+    engine.close()
+
+
 def test_settings_of_the_past_do_not_leak_and_branches_come_along(tmp_path) -> None:
     model = toy_model()
     session = Session(toy_engine(3, model), STORY)
@@ -131,6 +180,24 @@ def test_files_are_private_and_an_older_save_is_replaced_whole(tmp_path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["world"]
     assert is_saved_world(folder)
     session.close()
+
+
+def test_names_reach_the_disk_as_well_as_bytes(tmp_path, monkeypatch) -> None:
+    """A machine that is switched off: first the files, then their folder's names, then the world's own name."""
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def watched(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    session, folder = saved(tmp_path / "world", 3)
+    session.close()
+    *files, part, parent = synced
+    assert {Path(path).name for path in files} == {path.name for path in folder.iterdir()}
+    assert {str(Path(path).parent) for path in files} == {part}
+    assert Path(part).parent == Path(parent) == tmp_path
 
 
 def test_nothing_else_is_overwritten_and_nothing_half_written_is_left(tmp_path, monkeypatch) -> None:
