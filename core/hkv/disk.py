@@ -115,11 +115,13 @@ class DiskTier:
             self._spare_bytes -= size
             loan.drop()
         else:
+            while (
+                self._spares and self.used_bytes + size > self.quota_bytes
+            ):  # first, so that the disk has room
+                self.free_spare(next(iter(self._spares)))
             self._queue(handle, page, loan)
         self._homes[handle] = info
         self._home_bytes += size
-        while self._spares and self.used_bytes > self.quota_bytes:
-            self.free_spare(next(iter(self._spares)))
 
     def write_spare(self, handle: int, page: StoredPage, loan: Loan) -> None:
         """Write a page early, if the tier takes pages, has room and is not behind."""

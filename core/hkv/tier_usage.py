@@ -1,6 +1,5 @@
 """A tier's figures for telemetry."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worldattention.core.hkv.tiers import Tier
@@ -39,15 +38,6 @@ def tier_usage(tier: Tier, pages: int, count: Counters) -> TierUsage:
         late=traffic.late,
         prefetched=traffic.prefetched,
         prefetch_hits=traffic.prefetch_hits,
-        read_ms=_percentiles(traffic.read_ms),
-        write_ms=_percentiles(traffic.write_ms),
+        read_ms=traffic.read_ms.percentiles(),
+        write_ms=traffic.write_ms.percentiles(),
     )
-
-
-def _percentiles(times_ms: Sequence[float]) -> tuple[float, float] | None:
-    """Median and 99th percentile."""
-    if not times_ms:
-        return None
-    ordered = sorted(times_ms)
-    median, late = (ordered[int(share * (len(ordered) - 1))] for share in (0.5, 0.99))
-    return round(median, 3), round(late, 3)

@@ -5,7 +5,6 @@ bytes follow in the background: until then a page is read where it came from.
 """
 
 import logging
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -18,12 +17,12 @@ from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, l
 from worldattention.core.hkv.moves import Job, Lane, Loan, SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.page_lock import PageLock
+from worldattention.core.hkv.times import Times
 
 log = logging.getLogger(__name__)
 
 SLAB_PAGES = 8
 SLAB_BYTES = 256 << 20  # page-locking takes a second for every gigabyte, so large pages come one by one
-_TIMES_KEPT = 512
 _KEPT_BESIDE = 1  # pages come one by one, and each finds the slot of the one before it still being read
 _READY_SLOTS = (
     4  # a recall of three pages sends three down, while their own slots are still read; and a new page
@@ -36,8 +35,8 @@ class Traffic:
 
     read_bytes: int = 0
     written_bytes: int = 0
-    read_ms: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
-    write_ms: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
+    read_ms: Times = field(default_factory=Times)
+    write_ms: Times = field(default_factory=Times)
     late: int = 0
     prefetched: int = 0
     prefetch_hits: int = 0
