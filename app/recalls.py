@@ -8,6 +8,7 @@ from PySide6.QtGui import QImage
 
 from worldattention.app.memory_strip import Memory
 from worldattention.app.messages import PreviewLike
+from worldattention.app.texts import translate
 from worldattention.app.timeline.marks import Arc
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.core.geometry import FPS
@@ -42,7 +43,10 @@ def memories_of(record: BlockTelemetry, model: TimelineModel) -> tuple[Memory, .
 def foreseen_of(
     preview: PreviewLike, model: TimelineModel, thumbnail: Callable[[int], QImage | None]
 ) -> tuple[Memory, ...]:
-    """The moments that a prompt would recall, the best first: one for each chunk, its middle as the picture."""
+    """The moments that a prompt would recall, the best first: one for each chunk, its middle as the picture.
+
+    Of a prompt of several events each says which of them it is for.
+    """
     memories = []
     for chunk in preview.chunks:
         if not chunk.pages:
@@ -51,5 +55,8 @@ def foreseen_of(
         start = model.latent_seconds(first.first_frame)
         end = model.latent_seconds(last.first_frame + last.frames)
         picture = thumbnail(round((start + end) / 2 * FPS))
-        memories.append(Memory(picture, None, start, end, first.id, chunk.similarity, chunk.prompt))
+        words = chunk.prompt
+        if chunk.event:
+            words = translate("Recalls", "for “{0}”: {1}").format(chunk.event, chunk.prompt)
+        memories.append(Memory(picture, None, start, end, first.id, chunk.similarity, words))
     return tuple(memories)

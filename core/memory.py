@@ -168,8 +168,14 @@ class WorldMemory:
         """Stage 1 alone: the chunks that a recall under `prompt` would draw from."""
         if not prompt.strip() or not self.bank.pages:
             return RecallPreview(prompt)
-        ranked = self.bank.rank_chunks(self._event_vectors(prompt), self._excluded())
-        return RecallPreview(prompt, tuple(ChunkPreview(*chunk) for chunk in ranked))
+        events, vectors = self._events(prompt), self._event_vectors(prompt)
+        said = events if len(events) > 1 else ("",)
+        ranked = self.bank.rank_chunks(vectors, self._excluded())
+        chunks = (
+            ChunkPreview(chunk, similarity, text, pages, said[event])
+            for chunk, similarity, text, pages, event in ranked
+        )
+        return RecallPreview(prompt, tuple(chunks))
 
     def install(self, recalled: Recalled, denied: tuple[int, ...] = ()) -> tuple[WindowPlan, tuple[int, ...]]:
         """Brings the window to these pages; returns its plan and the ids of pages that could not be read.
@@ -256,8 +262,10 @@ class WorldMemory:
 
     def _event_vectors(self, prompt: str) -> list[Tensor]:
         """The pooled vector [E] of every event of a prompt: what the prompt index is asked with."""
-        events = split_events(prompt) if self.config.cache.split_prompts else (prompt,)
-        return [self._model.text_encoder.encode(event).pooled for event in events]
+        return [self._model.text_encoder.encode(event).pooled for event in self._events(prompt)]
+
+    def _events(self, prompt: str) -> tuple[str, ...]:
+        return split_events(prompt) if self.config.cache.split_prompts else (prompt,)
 
     def _excluded(self) -> tuple[tuple[int, int], ...]:
         """Frames that stay in the window; the authors' is wiped, so that nothing stays in it."""

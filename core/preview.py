@@ -11,13 +11,15 @@ from worldattention.core.hkv.page import PageInfo
 class ChunkPreview:
     """One chunk that stage 1 would let through; `similarity` is the cosine of its prompt with the new one.
 
-    `pages`: those that a recall could bring (outside the window, not dropped), in chronological order.
+    `pages`: those that a recall could bring (outside the window, not dropped), in chronological order. `event`: the
+    part of a prompt of several events that it is for; empty where there is one only.
     """
 
     chunk: int
     similarity: float
     prompt: str
     pages: tuple[PageInfo, ...]
+    event: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class FakeChunk:
     similarity: float
     prompt: str
     pages: tuple[FakePage, ...]
+    event: str = ""
 
 
 @dataclass(frozen=True)

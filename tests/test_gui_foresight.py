@@ -4,8 +4,9 @@ import threading
 import time
 from types import SimpleNamespace
 
-from tests.fakes_window import FakeEngine, FakeSession, Script, opener
+from tests.fakes_window import FakeChunk, FakeEngine, FakePage, FakePreview, FakeSession, Script, opener
 from worldattention.app import messages as m
+from worldattention.app.recalls import foreseen_of
 from worldattention.app.reel import Reel
 from worldattention.app.worker import Worker
 from worldattention.core.config import EngineConfig
@@ -98,3 +99,18 @@ def test_a_text_of_another_world_is_answered_with_the_nearest_scene(monkeypatch)
             assert desk.until(m.WouldRecall, lambda one, text=text: one.text == text).nearest == nearest
     finally:
         desk.close()
+
+
+def test_of_a_prompt_of_several_events_each_moment_says_which_it_is_for():
+    chunks = [
+        FakeChunk(0, 0.9, "a ball", (FakePage(0, 0, 8),), "throws a ball"),
+        FakeChunk(1, 0.8, "torches at night", (FakePage(1, 8, 8),), "juggles torches"),
+    ]
+    preview = FakePreview("throws a ball, then juggles torches", tuple(chunks))
+    model = SimpleNamespace(latent_seconds=lambda latent: latent / 4)
+    ball, torches = foreseen_of(preview, model, lambda _frame: None)
+    assert ball.prompt == "for “throws a ball”: a ball"
+    assert torches.prompt == "for “juggles torches”: torches at night"
+    one = FakePreview("a ball", (FakeChunk(0, 0.9, "a ball", (FakePage(0, 0, 8),)),))
+    (alone,) = foreseen_of(one, model, lambda _frame: None)
+    assert alone.prompt == "a ball"

@@ -147,7 +147,11 @@ def test_a_world_recalls_for_every_event_of_its_prompt():
         for _ in range(blocks):
             engine.step(prompt)
     preview = engine.preview("red ball, then green tree")
-    assert {chunk.prompt for chunk in preview.chunks[:2]} == {"red ball", "green tree"}
+    assert {(chunk.prompt, chunk.event) for chunk in preview.chunks[:2]} == {
+        ("red ball", "red ball"),
+        ("green tree", "green tree"),
+    }
+    assert {chunk.event for chunk in engine.preview("red ball").chunks} == {""}
     recall = engine.step("red ball, then green tree").telemetry.recall
     pages = {page.id: page.chunk_id for page in engine._memory.bank.pages}
     assert {0, 2} <= {pages[page] for page in recall.chosen}

@@ -223,16 +223,16 @@ class KVBank:
 
     def rank_chunks(
         self, prompt_vectors: Sequence[Tensor], excluded_frames: Sequence[tuple[int, int]] = ()
-    ) -> tuple[tuple[int, float, str, tuple[PageInfo, ...]], ...]:
-        """Stage 1 alone: `(chunk, cosine, prompt, pages that a recall could bring)`, best first.
+    ) -> tuple[tuple[int, float, str, tuple[PageInfo, ...], int], ...]:
+        """Stage 1 alone: `(chunk, cosine, prompt, pages that a recall could bring, nearest event)`, best first.
 
         `prompt_vectors`: one `[E]` for each event of the prompt.
         """
         units = torch.stack([unit_vector(vector) for vector in prompt_vectors])
         ranked = rank_chunks(self._memory(), units, excluded_frames, self.config.stage1_width)
         return tuple(
-            (chunk, similarity, self._prompts.texts[chunk], tuple(self.pages[page] for page in pages))
-            for chunk, similarity, pages in ranked
+            (chunk, similarity, self._prompts.texts[chunk], tuple(self.pages[page] for page in pages), event)
+            for chunk, similarity, event, pages in ranked
         )
 
     def prefetch(self, page_ids: Sequence[int]) -> None:

@@ -115,17 +115,25 @@ def eligible_pages(spans: Tensor, excluded: Sequence[tuple[int, int]]) -> Tensor
 
 def rank_chunks(
     memory: Memory, prompt_vectors: Tensor, excluded: Sequence[tuple[int, int]], width: int
-) -> list[tuple[int, float, list[int]]]:
-    """Stage 1 alone, for `prompt_vectors [N, E]`: `(chunk, cosine, its eligible pages)`, best first."""
+) -> list[tuple[int, float, int, list[int]]]:
+    """Stage 1 alone, for `prompt_vectors [N, E]`: `(chunk, cosine, which of N is nearest, its eligible pages)`.
+
+    Best first.
+    """
     eligible = _eligible(memory, excluded)
     each = _cosines(prompt_vectors, memory.prompts)
     groups = _rank_chunks("hkv", each, torch.unique(memory.spans[eligible, 2]), width)
-    similarities = each.amax(0)
+    similarities, nearest = each.max(0)
     chunks = sorted({chunk for group in groups for chunk in group})
     chunks.sort(key=lambda chunk: -float(similarities[chunk]))
     chunk_of = torch.where(eligible, memory.spans[:, 2], -1)
     return [
-        (chunk, float(similarities[chunk]), torch.nonzero(chunk_of == chunk).squeeze(1).tolist())
+        (
+            chunk,
+            float(similarities[chunk]),
+            int(nearest[chunk]),
+            torch.nonzero(chunk_of == chunk).squeeze(1).tolist(),
+        )
         for chunk in chunks
     ]
 
