@@ -44,13 +44,17 @@ class World(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The process after a block; `at_s` counts from the start, `frames` are all pixel frames made by then."""
+    """The process after a block; `at_s` counts from the start, `frames` are all pixel frames made by then.
+
+    `cpu_s`: processor seconds of all its threads.
+    """
 
     at_s: float
     frames: int
     rss_bytes: int
     descriptors: int
     threads: int
+    cpu_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ class SoakReport:
     """What came out. `descriptors` and `threads`: fewest and most of those held through a whole minute after the
     first two, so that a page file that is open for a moment does not count.
 
-    `minute_s`: what counts as a minute; shorter than 60 s in runs of less than four.
+    `minute_s`: what counts as a minute; shorter than 60 s in runs of less than four. `..._cpu_ms`: processor
+    milliseconds a frame, which other programs on the machine change less than they do the speed.
     """
 
     seconds: float
@@ -72,6 +77,8 @@ class SoakReport:
     threads: tuple[int, int]
     second_minute_fps: float
     last_minute_fps: float
+    second_minute_cpu_ms: float
+    last_minute_cpu_ms: float
     tiers: tuple[TierUsage, ...]
     missed: tuple[str, ...]
 
@@ -138,7 +145,9 @@ def _segment(frames: int) -> int:
 
 def _sample(process: psutil.Process, at_s: float, frames: int) -> Sample:
     descriptors = process.num_fds() if hasattr(process, "num_fds") else process.num_handles()
-    return Sample(at_s, frames, process.memory_info().rss, descriptors, process.num_threads())
+    spent = process.cpu_times()
+    threads, cpu_s = process.num_threads(), spent.user + spent.system
+    return Sample(at_s, frames, process.memory_info().rss, descriptors, threads, cpu_s)
 
 
 def _report(samples: Sequence[Sample], blocks: int, tiers: tuple[TierUsage, ...]) -> SoakReport:
@@ -157,6 +166,8 @@ def _report(samples: Sequence[Sample], blocks: int, tiers: tuple[TierUsage, ...]
         threads=held(steady, minute_s, lambda sample: sample.threads),
         second_minute_fps=speed(samples, minute_s, 2 * minute_s),
         last_minute_fps=speed(samples, end_s - minute_s, end_s),
+        second_minute_cpu_ms=cpu_ms(samples, minute_s, 2 * minute_s),
+        last_minute_cpu_ms=cpu_ms(samples, end_s - minute_s, end_s),
         tiers=tiers,
         missed=(),
     )
@@ -189,6 +200,13 @@ def speed(samples: Sequence[Sample], first_s: float, last_s: float) -> float:
     at_s, frames = [0.0, *(s.at_s for s in samples)], [0, *(s.frames for s in samples)]
     first, last = np.interp([first_s, last_s], at_s, frames)
     return float(last - first) / max(last_s - first_s, 1e-9)
+
+
+def cpu_ms(samples: Sequence[Sample], first_s: float, last_s: float) -> float:
+    """Processor milliseconds a pixel frame between two moments."""
+    at_s = [sample.at_s for sample in samples]
+    first, last = np.interp([first_s, last_s], at_s, [sample.cpu_s for sample in samples])
+    return 1000 * float(last - first) / max(speed(samples, first_s, last_s) * (last_s - first_s), 1e-9)
 
 
 def missed_goals(report: SoakReport) -> list[str]:

@@ -15,6 +15,7 @@ from worldattention.core.soak import (
     MOST_GROWTH_BYTES,
     PROMPTS,
     Sample,
+    cpu_ms,
     growth,
     held,
     missed_goals,
@@ -77,10 +78,11 @@ def test_every_goal_can_be_missed(report, change, words):
 
 
 def test_growth_and_speed_of_known_samples():
-    samples = [Sample(float(s), 10 * s, 5_000_000 + 50_000 * s, 9, 2) for s in range(1, 200)]
+    samples = [Sample(float(s), 10 * s, 5_000_000 + 50_000 * s, 9, 2, 0.5 * s) for s in range(1, 200)]
     assert growth(samples) == pytest.approx(3_000_000)
     assert growth(samples[:1]) == 0
     assert speed(samples, 0.5, 60.5) == pytest.approx(10)
+    assert cpu_ms(samples, 60, 120) == pytest.approx(50)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,8 @@ def table(report: SoakReport) -> list[str]:
         f"descriptors {_range(report.descriptors)}, threads {_range(report.threads)}",
         f"speed: {report.last_minute_fps:.1f} frames a second in the last minute, {report.speed_kept:.3f} of the "
         "second one's",
+        f"processor time of a frame: {report.second_minute_cpu_ms:.1f} ms in the second minute, "
+        f"{report.last_minute_cpu_ms:.1f} in the last",
     ]
     return lines + [
         f"{tier.name}: {tier.pages} pages, {tier.evictions} evictions, {tier.drops} drops, {tier.misses} misses"
