@@ -11,11 +11,12 @@ from worldattention.core import heap
 from worldattention.core.config import CacheConfig
 from worldattention.core.errors import UserError
 from worldattention.core.hkv import page_lock, tiers
-from worldattention.core.hkv.codec import RAW, StoredPage, page_bytes
+from worldattention.core.hkv.codec import CODECS, RAW, StoredPage, encode_page, lay_out, page_bytes
 from worldattention.core.hkv.disk import DiskOptions, DiskTier
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.page_lock import LockedPool
 from worldattention.core.hkv.quotas import fit_quotas, format_bytes, parse_bytes
+from worldattention.core.hkv.store import open_store
 from worldattention.core.hkv.tiers import PoolTier
 
 
@@ -248,3 +249,51 @@ def test_locked_memory_comes_back_with_its_last_view(monkeypatch):
     pool.close()
     del again
     assert not pool._free
+
+
+@pytest.mark.parametrize("codec", ["bf16", "fp8"])
+def test_on_a_gpu_a_recalled_page_crosses_the_bus_once(tmp_path, monkeypatch, codec):
+    """What was decoded on the device is copied there; its place below is free as soon as that is done."""
+
+    class Passed:
+        done = False
+
+        def query(self):
+            return self.done
+
+    shape = KVShape(2, 2, 1, 4, torch.bfloat16)
+    size, coded = page_bytes(RAW, shape, 8), page_bytes(CODECS[codec], shape, 8)
+    monkeypatch.setattr(StoredPage, "behind", lambda self, gpu: replace(self, ready=gpu and Passed()))
+    config = CacheConfig(
+        codec=codec,
+        device_quota_bytes=2 * size,
+        dram_quota_bytes=9 * coded,
+        disk_quota_bytes=0,
+        folder=tmp_path,
+    )
+    store = open_store(config, shape)
+    pages = [
+        PageData(PageInfo(i, 8 * i, 8, 0, i), *torch.randn(2, *shape.tensor(8)).bfloat16()) for i in range(6)
+    ]
+    handles = [store.put(page) for page in pages]
+    store.flush()
+    store._gpu = torch.device("cuda")
+    assert [store.tier_of(handle) for handle in handles] == ["dram"] * 4 + ["device"] * 2
+    device, dram = store._tiers[:2]
+    found = store.acquire(handles[:2])
+    assert not any(arrival.job.handle in handles[:2] for arrival in device._arrivals.values())
+    assert [store.tier_of(handle) for handle in handles] == ["device"] * 2 + ["dram"] * 4
+    for handle, page, data in zip(handles, pages, found, strict=False):
+        stored = lay_out(page.info, shape, CODECS[codec], torch.empty(coded, dtype=torch.uint8))
+        encode_page(page, stored)
+        assert torch.equal(data.keys, stored.decode().keys)
+        assert data.keys.data_ptr() == device._pages[handle].page.decode().keys.data_ptr()
+    store.flush()
+    assert dram._on_loan == 2  # the GPU still reads them
+    for page, _ in store._decoded:
+        page.ready.done = True
+    store.sweep()
+    assert dram._on_loan == 0
+    for handle in handles[:2]:
+        store.release_pin(handle)
+    store.close()

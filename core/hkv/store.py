@@ -65,8 +65,7 @@ class TieredStore:
         self._used: list[OrderedDict[int, None]] = [OrderedDict() for _ in self._tiers]
         self._counters = [Counters() for _ in self._tiers]
         self._thinning = Thinning()
-        self._next_handle = 0
-        self._owners = 1
+        self._next_handle, self._owners = 0, 1
         self._notices: list[str] = []
         self._told: set[str] = set()
         self.changes: list[int] = []
@@ -78,8 +77,7 @@ class TieredStore:
     def put(self, data: PageData | PageInfo) -> int:
         """Store a copy of a page; returns its handle (even if no tier could take it, or its data is gone)."""
         self.sweep()
-        handle = self._next_handle
-        self._next_handle += 1
+        handle, self._next_handle = self._next_handle, self._next_handle + 1
         self._entries[handle] = _Entry(data if isinstance(data, PageInfo) else data.info, None)
         if isinstance(data, PageInfo) or (level := self._room_from(0, data.info)) is None:
             self._drop(handle, None)
@@ -146,15 +144,17 @@ class TieredStore:
         self._counters[level].hits += 1
         if level < len(self._tiers) - 1:
             self._tiers[level].traffic.read_bytes += page.parts.nbytes
-        if page.codec is RAW:  # its numbers are read where it lies
-            entry.loans.append(fetched.loan)
-        else:  # its place is free as soon as it is decoded
-            self._decoded.append((page.behind(self._gpu), fetched.loan))
         self._thinning.recalled(entry.info)
         if entry.pins > 1:  # somebody reads it where it is
             self._used[level].move_to_end(handle)
-            return data
-        return self._lift(handle, level, page, fetched.loan, data)
+            lifted = data
+        else:
+            lifted = self._lift(handle, level, page, fetched.loan, data)
+        if page.codec is RAW and lifted is data:  # its numbers are read where it lies
+            entry.loans.append(fetched.loan)
+        else:  # its place is free as soon as it is decoded
+            self._decoded.append((page.behind(self._gpu), fetched.loan))
+        return lifted
 
     def release_pin(self, handle: int) -> None:
         """Undo the pin of one acquired page; harmless after `close`."""
