@@ -10,14 +10,23 @@ from worldattention.app.cli import main
 from worldattention.app.commandline.bench_index import table
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
-from worldattention.core.evaluation.bench_index import add_lost_pages
+from worldattention.core.evaluation import bench_index
+from worldattention.core.evaluation.bench_index import STEADY_BLOCKS, add_lost_pages
 from worldattention.core.evaluation.bench_playback import fill
 from worldattention.core.evaluation.made_up import SIZES, made_up_model
 
 TOY = ["--random-weights", "toy", "--device", "cpu", "--past-seconds", "18", "--repeats", "1"]
 
 
-def test_a_long_past_beside_a_fresh_world(capsys):
+def test_a_long_past_beside_a_fresh_world(capsys, monkeypatch):
+    timed, real = 0, bench_index._row
+
+    def row(world):
+        nonlocal timed
+        timed += len(world.lines)
+        return real(world)
+
+    monkeypatch.setattr(bench_index, "_row", row)
     assert main(["bench", "index", *TOY, "--index-pages", "100", "--json"]) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     fresh, long = record["fresh"], record["long"]
@@ -32,6 +41,7 @@ def test_a_long_past_beside_a_fresh_world(capsys):
         assert row["told_ms"] == pytest.approx(row["block_ms"] + row["line_ms"], abs=0.01)
         assert 0 < row["steady_ms"] <= row["slowest_steady_ms"]
     assert record["scoring"]["pages"] == 100
+    assert timed == 2 * 1 * (1 + STEADY_BLOCKS)  # of both worlds, without those that warm up
     lines = table(record)
     assert sum(line.startswith("| fresh ") or line.startswith("| long ") for line in lines) == 3
 

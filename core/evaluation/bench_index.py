@@ -21,6 +21,7 @@ from worldattention.core.errors import Cancelled
 from worldattention.core.evaluation.bench_engine import FORCED, SCENES, memory_bytes, rungs, what
 from worldattention.core.evaluation.bench_playback import Play, fill, with_tiers
 from worldattention.core.evaluation.bench_tiers import SCORED_PAGES, benchmark_scoring
+from worldattention.core.evaluation.timing import as_in_the_window
 from worldattention.core.geometry import FPS
 from worldattention.core.memory import kv_shape, scoring_layers
 from worldattention.core.models.world import WorldModel
@@ -87,11 +88,12 @@ def benchmark_index(
         fill(long, play.seconds, cancel)
         for turn in range(turns + 1):
             show(turn, turns + 1, "blocks")
-            for world in list(worlds.values())[:: 1 if turn % 2 else -1]:
-                for kind, prompt in _turn(turn):
-                    world.step(prompt, kind, cancel)
-                if turn == 0:
-                    world.forget()
+            with as_in_the_window():
+                for world in list(worlds.values())[:: 1 if turn % 2 else -1]:
+                    for kind, prompt in _turn(turn):
+                        world.step(prompt, kind, cancel)
+                    if turn == 0:
+                        world.forget()
         rows = {name: _row(world) for name, world in worlds.items()}
         return {
             **what(model, config),

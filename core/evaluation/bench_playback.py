@@ -19,6 +19,7 @@ from worldattention.core.config import CodecName, EngineConfig, live
 from worldattention.core.engine import Engine
 from worldattention.core.errors import Cancelled
 from worldattention.core.evaluation.bench_engine import SCENES, memory_bytes, what
+from worldattention.core.evaluation.timing import as_in_the_window
 from worldattention.core.fitting import warm_up
 from worldattention.core.geometry import FPS
 from worldattention.core.history import block_record
@@ -101,13 +102,14 @@ def benchmark_playback(
         pages = len(engine.bank.pages)
         engine.configure(live(engine.config))
         clock, rows = Clock(play.pace), []
-        for index in range(total):
-            show(index, total, "blocks")
-            prompt = _prompt(play, index)
-            _foresee(engine, play, index, prompt)
-            tiers = [engine.bank.tier_of(page.id) for page in engine.bank.pages]
-            rows.append(_row(engine, engine.step(prompt, cancel).telemetry, tiers))
-            clock.show(rows[-1]["frames"])
+        with as_in_the_window():
+            for index in range(total):
+                show(index, total, "blocks")
+                prompt = _prompt(play, index)
+                _foresee(engine, play, index, prompt)
+                tiers = [engine.bank.tier_of(page.id) for page in engine.bank.pages]
+                rows.append(_row(engine, engine.step(prompt, cancel).telemetry, tiers))
+                clock.show(rows[-1]["frames"])
         slowdown = moves_slowdown(engine, play.codec)
         return {
             **what(model, config),

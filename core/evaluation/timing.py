@@ -6,11 +6,13 @@ Only ratios of rivals that ran in turns count: a machine's speed drifts by more 
 from __future__ import annotations
 
 import datetime
+import gc
 import importlib.metadata
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,17 @@ def _graph_timer(rival: Callable[[], object], device: torch.device) -> Callable[
         return before.elapsed_time(after)
 
     return timed
+
+
+@contextmanager
+def as_in_the_window() -> Iterator[None]:
+    """Python's collector leaves out what is there already: walking over the libraries takes a quarter of a second."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def surroundings(device: torch.device) -> dict[str, Any]:
