@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -10,14 +9,10 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from worldattention.core.pocket.render import FPS, build, draw
-from worldattention.core.pocket.scenes import sample_hidden, sample_scenes
-from worldattention.core.pocket.truth import ATTRIBUTES, labels
+from worldattention.core.pocket.truth import ATTRIBUTES
 
-RoundTrip = Callable[[Tensor], Tensor]
 _WIDTHS = (32, 64, 96, 128, 160)
 _GRID = (4, 8)
-_FRAMES = 4
 
 
 class Reader(nn.Module):
@@ -68,49 +63,6 @@ def reader_loss(logits: Tensor, truth: Tensor) -> Tensor:
         for k, part in enumerate(split_logits(logits))
     ]
     return torch.stack(losses).sum() / (truth >= 0).sum().clamp(min=1)
-
-
-def train_reader(
-    reader: Reader,
-    optimizer: torch.optim.Optimizer,
-    batch: int,
-    generator: torch.Generator,
-    round_trip: RoundTrip | None = None,
-) -> float:
-    """One step on fresh renders; returns the loss.
-
-    `round_trip` maps clips [B, 12, H, W, 3] in 0..1 to clips of the same shape (through an autoencoder, say), so
-    that the reader knows the pictures it will be shown; half of the batch stays as rendered.
-    """
-    device = next(reader.parameters()).device
-    hidden, scene = sample_hidden(batch, generator, device), sample_scenes(batch, 1, generator, device)
-    length = _FRAMES if round_trip is None else 12
-    which = torch.zeros(batch, length, dtype=torch.long, device=device)
-    start = 60 * torch.rand(batch, 1, generator=generator, device=device)
-    clip = draw(build(hidden, scene, which, start + torch.arange(length, device=device) / FPS), which).float()
-    if round_trip is not None:
-        half = batch // 2
-        with torch.no_grad():
-            clip = torch.cat([round_trip(clip[:half]).float(), clip[half:]])
-    chosen = torch.randint(length, (batch,), generator=generator, device=device)
-    pictures = clip[torch.arange(batch, device=device), chosen].permute(0, 3, 1, 2)
-    pictures = pictures + 0.03 * torch.randn(pictures.shape, generator=generator, device=device)
-    loss = reader_loss(reader(pictures), labels(hidden, scene, 0))
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    optimizer.step()
-    return float(loss.detach())
-
-
-@torch.no_grad()
-def reader_accuracy(reader: Reader, frames: Tensor, truth: Tensor) -> dict[str, float]:
-    """Share of right readings per attribute that `truth` [B, len(ATTRIBUTES)] shows at all."""
-    right, shown = reader.read(frames) == truth, truth >= 0
-    return {
-        a.name: float(right[shown[:, k], k].float().mean())
-        for k, a in enumerate(ATTRIBUTES)
-        if bool(shown[:, k].any())
-    }
 
 
 def save_reader(reader: Reader, path: Path) -> None:

@@ -49,6 +49,7 @@ class Sizes:
     autoencoder_latents: int = 5
     build_ahead: int = 16
     reader_batch: int = 128
+    reader_scenes: int = 1024
     scene_batch: int = 32
     memory_batch: int = 16
     toy_steps: int = 0
@@ -63,7 +64,7 @@ class Sizes:
 
 TOY = Sizes(
     layers=1, picture_crop=(32, 64), episodes=1, chunk=1, hold=16, renew=0, autoencoder_batch=1,
-    autoencoder_latents=2, build_ahead=2, reader_batch=2, scene_batch=2, memory_batch=2, toy_steps=2,
+    autoencoder_latents=2, build_ahead=2, reader_batch=2, reader_scenes=2, scene_batch=2, memory_batch=2, toy_steps=2,
     text_rows=16,
 )  # fmt: skip
 
@@ -95,12 +96,12 @@ class Session:
         partial = self.state["partial"]
         return float(partial["progress"]) if partial and partial["stage"] == stage else 0.0
 
-    def clock(self, stage: str, share: float = 1.0) -> StageClock:
-        """The clock of a stage, or of a `share` of its time, from where it was left."""
+    def clock(self, stage: str, share: float = 1.0, group: Group | None = None) -> StageClock:
+        """The clock of a stage, or of a `share` of its time, from where it was left; of `group`, or all processes."""
         seconds = share * self.options.seconds(stage)
         done = self.progress_of(stage)
         curve, deadline = self.folder / CURVES, self.options.deadline
-        return StageClock(stage, seconds, self.group, self.sizes.toy_steps, done, curve, deadline)
+        return StageClock(stage, seconds, group or self.group, self.sizes.toy_steps, done, curve, deadline)
 
     def interim(self, stage: str, progress: float, clock: StageClock, figures: dict[str, Any]) -> None:
         """Note how far a stage is; call after its weights were written."""

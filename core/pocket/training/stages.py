@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from worldattention.core.evaluation.reading import measure_reader
 from worldattention.core.pocket.reader import Reader, load_reader, save_reader
 from worldattention.core.pocket.training import preview
 from worldattention.core.pocket.training import reader as reading
@@ -20,7 +21,7 @@ from worldattention.core.pocket.training.denoiser import SequenceTransformer, at
 from worldattention.core.pocket.training.distributed import Group
 from worldattention.core.pocket.training.hsa import HybridTransformer, layer_density, warm_up
 from worldattention.core.pocket.training.rollouts import Adversary, FirstBlockDistillation
-from worldattention.core.pocket.training.session import CURVES, TEXT_PACK, Session
+from worldattention.core.pocket.training.session import TEXT_PACK, Session
 from worldattention.core.pocket.training.transformer import (
     Objective,
     Run,
@@ -42,6 +43,8 @@ from worldattention.core.pocket.training.windows import (
 
 READER = "reader.safetensors"
 SAVE_EVERY_SECONDS = 90.0
+READER_SAVE_SECONDS = 20.0
+HELD_OUT_SEED = 1_000_003
 LEAST_PSNR = 24.0
 WARM_UP_SHARE = 0.35
 DECODER_RATE = 5e-4
@@ -98,15 +101,25 @@ def reader(session: Session) -> None:
     """The reader of ground truth, by the first process alone: it is small, and the others have pools to fill."""
     if session.group.leads:
         alone = Group(0, 1, session.device)
-        seconds, curve = session.options.seconds("reader"), session.folder / CURVES
-        clock = StageClock("reader", seconds, alone, session.sizes.toy_steps, curve=curve)
-        known = session.folder / READER
-        begun = session.options.start is not None and known.is_file()
-        network = (load_reader(known) if begun else Reader()).requires_grad_(True).to(session.device)
+        done, path = session.progress_of("reader"), session.folder / READER
+        clock = session.clock("reader", group=alone)
+        begun = path.is_file() and (session.options.start is not None or done > 0)
+        network = (load_reader(path) if begun else Reader()).requires_grad_(True).to(session.device)
+        saved = time.monotonic()
+
+        def keep(progress: float) -> None:
+            nonlocal saved
+            if time.monotonic() - saved > READER_SAVE_SECONDS:
+                save_reader(network, path)
+                session.interim("reader", progress, clock, {})
+                saved = time.monotonic()
+
         batch = session.sizes.reader_batch
-        figures = reading.train(network, session.autoencoder, batch, session.generator, clock)
-        save_reader(network, session.folder / READER)
-        session.finish("reader", clock, accuracy=figures)
+        reading.train(network, session.autoencoder, batch, session.generator, clock, keep)
+        save_reader(network, path)
+        scenes = session.sizes.reader_scenes
+        report = measure_reader(network.requires_grad_(False), session.autoencoder, scenes, HELD_OUT_SEED)
+        session.finish("reader", clock, accuracy=report.to_json())
 
 
 def transformer(session: Session) -> None:
