@@ -12,11 +12,12 @@ from tests.toy import toy_config, toy_model
 from worldattention.core.config import AttentionConfig, with_choices
 from worldattention.core.engine import Engine
 from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.evaluation import truth
 from worldattention.core.evaluation.density import HOLDS, measure_density
 from worldattention.core.evaluation.drift import DriftSettings, drift_of, evaluate_drift
 from worldattention.core.evaluation.following import FollowingSettings, evaluate_following
 from worldattention.core.evaluation.following_report import FOLLOWED
-from worldattention.core.evaluation.pictures import gradient_energy, motion_energy
+from worldattention.core.evaluation.pictures import Energies, gradient_energy, motion_energy
 from worldattention.core.evaluation.reading import measure_reader
 from worldattention.core.evaluation.recall_plan import plan_scene
 from worldattention.core.evaluation.statistics import estimate_mean, estimate_ratio
@@ -116,10 +117,21 @@ def test_following_stops_between_blocks():
         )
 
 
+def true_parts(words, frames, seed):
+    """The true scene in two uneven parts; its contrast ends lower than it begins."""
+    yield true_scene(words, frames - 5, seed)
+    yield true_scene(words, 5, seed) // 2
+
+
 def test_a_world_that_fades_drifts():
     settings = DriftSettings(episodes=3, seconds=30, end_seconds=3)
-    steady = evaluate_drift(OneWorld(Painter()), PixelReader(), settings)
-    fading = evaluate_drift(OneWorld(Painter(fade=2)), PixelReader(), settings)
+    steady = evaluate_drift(OneWorld(Painter()), PixelReader(), true_parts, settings)
+    fading = evaluate_drift(OneWorld(Painter(fade=2)), PixelReader(), true_parts, settings)
+    assert fading.true == steady.true, "the truth is not of the world"
+    assert 0 < steady.true["VDE of sharpness"].accuracy < 1, "five frames of 480, in the last chunk"
+    assert "read-back, last over first" not in steady.true
+    assert f"| {steady.true['VDE of motion'].accuracy:.3f} |" in steady.to_markdown()
+    assert steady.to_json()["true"].keys() == steady.true.keys()
     for name in ("sharpness", "motion", "read-back"):
         assert steady.estimates[f"{name}, last over first"].accuracy == pytest.approx(1)
     assert steady.estimates["VDE of sharpness"].accuracy == pytest.approx(0, abs=1e-6)
@@ -135,6 +147,41 @@ def test_drift_of_a_straight_decline_is_that_of_the_formula():
     assert drift_of(np.append(values, [9.0] * 3)) == pytest.approx(expected, rel=0.2)
     assert drift_of(values) == pytest.approx(expected)
     assert drift_of(np.zeros(40)) == 0
+
+
+def test_what_repeats_does_not_drift():
+    """Chunks of 96 frames hold 2.4 cycles of 40: a metric that repeats is even over whole cycles only."""
+    frames = np.arange(959)
+    wave = 2 + np.sin(2 * np.pi * frames / 40)
+    assert drift_of(wave) > 1
+    assert drift_of(wave, 40) == pytest.approx(0, abs=1e-9)
+    assert drift_of(wave[:99], 40) > 1, "chunks shorter than a cycle are taken whole"
+    low = np.where(frames < 40, 0.5, 1.0) * wave
+    assert drift_of(low, 40) == pytest.approx(45 * (1 / 0.75 - 1))
+
+
+def test_energies_of_parts_are_those_of_the_whole():
+    rng = np.random.default_rng()
+    frames = rng.integers(0, 256, (40, 4, 5, 3), np.uint8)
+    energies = Energies()
+    for part in np.split(frames, sorted(rng.choice(np.arange(1, 40), 4, replace=False))):
+        energies.add(part)
+    gradient, motion = energies.values()
+    np.testing.assert_allclose(gradient, gradient_energy(frames))
+    np.testing.assert_allclose(motion, motion_energy(frames))
+
+
+def test_true_scenes_come_in_parts_of_one_video(monkeypatch):
+    torch.manual_seed(0)
+    network = PocketAutoencoder(AutoencoderConfig(4, (8, 8, 8), (8, 8, 8))).eval()
+    monkeypatch.setattr(truth, "PART_FRAMES", 8)
+    scene, seed = plan_scene(2, 0)
+    parts = list(truth.TrueScenes(network, "cpu").parts(scene, 18, seed % (1 << 31)))
+    assert [len(part) for part in parts] == [8, 8, 4], "whole latents"
+    monkeypatch.setattr(truth, "PART_FRAMES", 99)
+    whole = truth.TrueScenes(network, "cpu")(scene, 18, seed % (1 << 31))
+    assert np.abs(np.concatenate(parts).astype(int) - whole).max() <= 1
+    assert motion_energy(whole).min() > 0
 
 
 def test_energies_against_plain_sums():

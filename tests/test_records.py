@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.test_evaluation import Painter, PixelReader, true_scene
+from tests.test_evaluation import Painter, PixelReader, true_parts, true_scene
 from tests.test_recall import SMALL, Remembering, read
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.evaluation.ablation import ablation_of_records, evaluate_ablation
@@ -84,7 +84,9 @@ def test_following_and_drift_in_shares(tmp_path):
 
     def drift(share, recorder):
         settings = DriftSettings(episodes=4, seconds=12, end_seconds=2, share=share)
-        return evaluate_drift(OneWorld(Painter(fade=2)), PixelReader(), settings, recorder=recorder)
+        return evaluate_drift(
+            OneWorld(Painter(fade=2)), PixelReader(), true_parts, settings, recorder=recorder
+        )
 
     for name, evaluate, of_records in (
         ("prompt", follow, following_of_records),

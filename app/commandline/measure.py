@@ -119,8 +119,10 @@ def drift(arguments: argparse.Namespace, options: Options) -> DriftReport:
         seconds=arguments.seconds or DRIFT_SECONDS,
         share=arguments.share,
     )
+    autoencoder = load_autoencoder(model_folder(options.model) / "autoencoder")
     with _open(arguments, options, "Drift", "blocks") as bench:
-        return evaluate_drift(bench.worlds, reader, settings, bench.show, bench.cancel, bench.recorder)
+        truth = TrueScenes(autoencoder, bench.engine.model.device).parts
+        return evaluate_drift(bench.worlds, reader, truth, settings, bench.show, bench.cancel, bench.recorder)
 
 
 def looks(arguments: argparse.Namespace, options: Options) -> Looks:
