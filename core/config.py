@@ -65,7 +65,7 @@ class CacheConfig:
     chunk_frames: int = 40
     stage1_width: int = 3
     recall_every_blocks: int = 0
-    similarity: float = 1.0
+    similarity: float = 5.0
     recency: float = 0.0
     diversity: float = 0.0
     split_prompts: bool = True

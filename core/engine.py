@@ -31,7 +31,7 @@ from worldattention.core.pocket.text import understood_by
 from worldattention.core.preview import RecallPreview
 from worldattention.core.records import PageRecords, block_telemetry, recall_record
 from worldattention.core.rewind import CODED, LACKING, REBUILT, closed_on_failure, rebuild, replay_decoder
-from worldattention.core.sampler import block_noise, denoise, shifted_timesteps
+from worldattention.core.sampler import block_noises, denoise, shifted_timesteps
 from worldattention.core.small_window import NARROWER, SHRUNK, small_window
 from worldattention.core.spoken import Spoken, SpokenPrompts
 from worldattention.core.stopwatch import Stopwatch
@@ -235,9 +235,10 @@ class Engine:
             draft = self._open_window(changed, replay)
         recall = self._memory.recall_due(prompt, self.block, changed, self._last_policy)
         velocity = self._velocity(draft, spoken, recall, cancel, watch)
-        noise = block_noise(self.config.seed, self.block, (1, *self.geometry.latent_shape))
+        count, place = self.model.restarts if changed else 0, self.model.device
+        noise, *again = block_noises(self.config.seed, self.block, self.geometry.latent_shape, count, place)
         with watch("denoise"):
-            latents = denoise(noise.to(self.model.device), self._timesteps, velocity)
+            latents = denoise(noise, self._timesteps, velocity, again)
         table = draft.attention.head_table()
         go_on(cancel)
         with watch("context"):

@@ -37,7 +37,7 @@ from worldattention.core.models.wan_vae import WanStreamingDecoder, load_wan_aut
 from worldattention.core.models.world import WorldModel
 from worldattention.core.pocket.text import PocketTextEncoder
 
-MEAN_QUERY_FILE = "mean_query.safetensors"
+POCKET_RESTARTS = 2
 """Beside transformer/ and autoencoder/; optional."""
 
 Progress = Callable[[str, float], None]
@@ -101,23 +101,8 @@ def load_model(
         new_decoder=lambda: PocketStreamingDecoder(autoencoder, where, dtype),
         device=where,
         dtype=dtype,
-        mean_query=_load_mean_query(folder / MEAN_QUERY_FILE, transformer, where),
+        restarts=POCKET_RESTARTS,
     )
-
-
-def _load_mean_query(
-    path: Path, transformer: CausalWanTransformer3DModel, device: torch.device
-) -> Tensor | None:
-    """The mean query [S, H, D] of a model that comes with one. Raises UserError when it is not the model's."""
-    if not path.is_file():
-        return None
-    mean = read_file(path).get("mean_query")
-    config = transformer.config
-    if mean is None or mean.shape[1:] != (config.num_attention_heads, config.attention_head_dim):
-        raise UserError(
-            f"'{path}' is not of this model: remove it, or take it from where the weights are from."
-        )
-    return mean.to(device, torch.float32)
 
 
 def _load_wan(

@@ -156,10 +156,7 @@ class WorldMemory:
         return due
 
     def retrieve(self, query: Tensor, prompt: str, block: int) -> Retrieval:
-        """Every score and the choice of pages. query [S, H, D], of which the model's mean query is taken away."""
-        mean = self._model.mean_query
-        if mean is not None and not self.config.cache.authors_layout:
-            query = query - mean
+        """Every score and the choice of pages. query [S, H, D]."""
         self.bank.seed, self.bank.config = self.config.seed, self.config.cache
         policy = self.config.cache.retrieval
         return self.bank.retrieve(query, self._event_vectors(prompt), self._excluded(), policy, block)

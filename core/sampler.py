@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
 
 from worldattention.core.config import SamplerConfig
+
+RESTART_STEPS = 2
 
 
 def shifted_timesteps(config: SamplerConfig) -> tuple[float, ...]:
@@ -21,27 +23,50 @@ def shifted_timesteps(config: SamplerConfig) -> tuple[float, ...]:
     return tuple(1000.0 * config.shift * s / (1.0 + (config.shift - 1.0) * s) for s in fractions)
 
 
-def block_noise(seed: int, block: int, shape: tuple[int, ...]) -> Tensor:
-    """Gaussian noise [shape] fp32 on the CPU, a function of seed and block index alone.
+def block_noise(seed: int, block: int, shape: tuple[int, ...], restart: int = 0) -> Tensor:
+    """Gaussian noise [shape] fp32 on the CPU, a function of seed, block index and number of the restart alone.
 
     From a CPU generator, so that every device starts from the same numbers.
     """
-    digest = hashlib.sha256(f"block noise {seed} {block}".encode()).digest()
+    again = f" {restart}" if restart else ""
+    digest = hashlib.sha256(f"block noise {seed} {block}{again}".encode()).digest()
     generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "little") >> 1)
     return torch.randn(shape, generator=generator)
+
+
+def block_noises(
+    seed: int, block: int, shape: tuple[int, ...], restarts: int, device: torch.device
+) -> list[Tensor]:
+    """`block_noise` [1, *shape] of a block itself and of its restarts, on the device."""
+    return [block_noise(seed, block, (1, *shape), number).to(device) for number in range(1 + restarts)]
 
 
 def denoise(
     noise: Tensor,
     timesteps: tuple[float, ...],
     velocity: Callable[[Tensor, int], Tensor],
+    restarts: Iterable[Tensor] = (),
 ) -> Tensor:
     """Euler integration of the velocity (noise - clean) from timesteps[0] to 0.
 
     noise [B, F, C, h, w] fp32; `velocity(latents, step)` is called once a step, in order, and may raise to
-    cancel. Returns clean latents of the same shape.
+    cancel. With each noise of `restarts` the clean latents are then noised again, to where the last `RESTART_STEPS`
+    begin, and go through those (Restart sampling, Xu et al., 2023): few steps from nothing end in a mean of what might
+    have been, and this decides. Returns clean latents of the same shape.
     """
-    latents = noise
+    latents = _integrate(noise, timesteps, velocity, 0)
+    first = max(len(timesteps) - RESTART_STEPS, 0)
+    for fresh in restarts:
+        level = timesteps[first] / 1000.0
+        latents = _integrate((1 - level) * latents + level * fresh, timesteps, velocity, first)
+    return latents
+
+
+def _integrate(
+    latents: Tensor, timesteps: tuple[float, ...], velocity: Callable[[Tensor, int], Tensor], first: int
+) -> Tensor:
+    """The steps from number `first` on."""
     for step, (now, then) in enumerate(itertools.pairwise((*timesteps, 0.0))):
-        latents = latents + (then - now) / 1000.0 * velocity(latents, step).float()
+        if step >= first:
+            latents = latents + (then - now) / 1000.0 * velocity(latents, step).float()
     return latents

@@ -83,6 +83,15 @@ def test_scenes_are_found_in_other_words(encoder):
         torch.stack([pocket.encode(sentence(*scene, rng)).pooled for scene in scenes]) for _ in range(2)
     )
     assert ((again @ first.T).argmax(1) == torch.arange(len(scenes))).all()
+    snowy, night, city = (
+        pocket.encode(text).pooled
+        for text in (
+            "A woman in a yellow shirt walks a dog in a mountain meadow with pine trees while it is snowing.",
+            "A man in a red shirt juggles fire torches in the mountains at night.",
+            "A woman in a yellow shirt flies a kite in the city in the morning.",
+        )
+    )
+    assert snowy @ night > snowy @ city + 0.1, "another person at the same place is nearer than she elsewhere"
     words = "A man in the city throws a ball during the day."
     assert torch.equal(pocket.encode(words).tokens, encoder.encode(words).tokens)
     assert torch.equal(pocket.encode("Zebras!").pooled, encoder.encode("Zebras!").pooled)

@@ -176,7 +176,7 @@ def common_options() -> argparse.ArgumentParser:
         "--similarity",
         type=not_negative,
         metavar="W",
-        help="score that a page loses by its prompt being less like the new one than the best page's (default: 1)",
+        help="score that a page loses by its prompt being less like the new one than the best page's (default: 5)",
     )
     add("--recency", type=not_negative, metavar="W", help="score that a page loses a minute of its age")
     add(

@@ -5,10 +5,9 @@ pages of the best chunks by Qbar . Kbar / sqrt(D) (paper: HKV; DESIGN 3). Rival 
 interface, so that they can be compared live.
 
 The mean key of a page has a part that no query changes: it lifts all pages of a chunk above those of another, whatever
-is asked for (measured: pages of another place were taken before those of the scene that returned). It is Kbar times
-the model's mean query over all prompts; so who calls takes that mean away from the query, where the model has one. Of
-chunks that then score alike the more similar prompt wins: a page loses `similarity` times what its chunk's cosine
-falls short of the best one's.
+is asked for (measured: pages of another place were taken before those of the scene that returned, by up to 0.73). So a
+page loses `similarity` times what its chunk's cosine falls short of the best one's: between like prompts the score
+decides, between unlike ones the prompt.
 
 A prompt of several events ranks chunks once for each of them, and each gets a page of its best chunk before any
 gets a second one. Similarity, recency and diversity change the order in which pages are taken, not their scores.

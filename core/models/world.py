@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import UserError
@@ -21,8 +20,8 @@ from worldattention.core.models.vae import StreamingDecoder
 class WorldModel:
     """Networks on one device. `new_decoder` makes a decoder with a state of its own; `hsa` has one entry a layer.
 
-    `fingerprint` names weights and geometry: pages of another fingerprint are never used. `mean_query [S, H, D]`: the
-    scoring layers' mean un-rotated query over all prompts, without which pages are scored; None: not known.
+    `fingerprint` names weights and geometry: pages of another fingerprint are never used.
+    `restarts`: how often the first block under a prompt goes through its last steps again (`sampler.denoise`).
     """
 
     name: str
@@ -34,7 +33,7 @@ class WorldModel:
     new_decoder: Callable[[], StreamingDecoder]
     device: torch.device
     dtype: torch.dtype
-    mean_query: Tensor | None = None
+    restarts: int = 0
 
     @property
     def layers(self) -> int:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
+import torch.nn.functional as F
+
 from worldattention.core.models.text import TextEncoder, TextEncoding
 from worldattention.core.pocket.korean import describe, mentioned, to_english
+from worldattention.core.pocket.mentions import Mentions
 from worldattention.core.pocket.prompts import Understood, understand
 
 
@@ -13,8 +17,8 @@ class PocketTextEncoder:
     """Wraps an English encoder. Timelines and telemetry keep what was typed; only the encoding is of English.
 
     The model attends to the tokens of the words as they are. The prompt index compares scenes: `pooled` is of the
-    grammar's own sentence for what a prompt names, so that other words for the same scene find it, and a scene
-    elsewhere in the same words does not.
+    grammar's own sentence for what a prompt names, so that other words for the same scene find it, and of its place
+    once more, since a place is what memory has to keep: the same person elsewhere is less alike than another one here.
     """
 
     def __init__(self, english: TextEncoder) -> None:
@@ -22,8 +26,12 @@ class PocketTextEncoder:
 
     def encode(self, text: str) -> TextEncoding:
         """The encoding of a prompt in English, or in Korean of the grammar."""
-        encoding, scene = self._english.encode(to_english(text)), scene_of(text)
-        return replace(encoding, pooled=self._english.encode(scene).pooled) if scene else encoding
+        encoding = self._english.encode(to_english(text))
+        named = [sentence for sentence in (scene_of(text), place_of(text)) if sentence]
+        if not named:
+            return encoding
+        pooled = torch.stack([self._english.encode(sentence).pooled for sentence in named]).sum(0)
+        return replace(encoding, pooled=F.normalize(pooled, dim=0))
 
     def understand(self, text: str) -> Understood:
         """What the world makes of a prompt, with its similarity to what the world knows."""
@@ -37,6 +45,11 @@ def scene_of(text: str) -> str:
     """
     mentions = mentioned(text)
     return describe(replace(mentions, time=mentions.time or None, weather=mentions.weather or None))
+
+
+def place_of(text: str) -> str:
+    """The grammar's words for the place that a prompt names; "" when it names none."""
+    return describe(Mentions(place=mentioned(text).place))
 
 
 def understood_by(encoder: TextEncoder, prompt: str) -> Understood | None:
