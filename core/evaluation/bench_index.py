@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -23,6 +23,8 @@ from worldattention.core.evaluation.bench_playback import Play, fill, with_tiers
 from worldattention.core.evaluation.bench_tiers import SCORED_PAGES, benchmark_scoring
 from worldattention.core.evaluation.timing import as_in_the_window
 from worldattention.core.geometry import FPS
+from worldattention.core.hkv.codec import RAW, page_bytes
+from worldattention.core.hkv.page import KVShape
 from worldattention.core.memory import kv_shape, scoring_layers
 from worldattention.core.models.world import WorldModel
 
@@ -79,7 +81,7 @@ def benchmark_index(
         Cancelled: `cancel` said so.
     """
     show = progress or (lambda done, total, what: None)
-    setting = rungs(with_tiers(model, config, play))[FORCED]
+    setting = rungs(_mostly_below(with_tiers(model, config, play), kv_shape(model)))[FORCED]
     with closing(Engine(model, setting)) as fresh, closing(Engine(model, setting)) as long:
         worlds = {"fresh": _World(fresh), "long": _World(long)}
         show(0, turns + 1, "a long past")
@@ -132,6 +134,12 @@ def add_lost_pages(
             bank.begin_chunk(torch.randn(words, generator=generator), f"Scene {page // chunk_pages}.")
         bank.add_lost(cache.page_frames, torch.randn(shape, generator=generator))
     engine.memory.ring.frames_done = bank.frames_done
+
+
+def _mostly_below(config: EngineConfig, shape: KVShape) -> EngineConfig:
+    """With one page on the device, so that pages come back to both worlds from the same place."""
+    page = page_bytes(RAW, shape, config.cache.page_frames)
+    return replace(config, cache=replace(config.cache, device_quota_bytes=page))
 
 
 def _turn(turn: int) -> Iterator[tuple[str, str]]:
