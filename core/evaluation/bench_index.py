@@ -27,6 +27,8 @@ from worldattention.core.hkv.codec import RAW, page_bytes
 from worldattention.core.hkv.page import KVShape
 from worldattention.core.memory import kv_shape, scoring_layers
 from worldattention.core.models.world import WorldModel
+from worldattention.core.telemetry import PageRecord
+from worldattention.core.telemetry_lines import line_of
 
 FRESH_SECONDS = 12.0
 """Enough that the window is full and a switch recalls as many pages as it may."""
@@ -41,6 +43,7 @@ class _World:
 
     engine: Engine
     recalled: int = 0
+    told: tuple[PageRecord, ...] | None = None
     blocks: dict[str, list[float]] = field(default_factory=dict)
     lines: list[float] = field(default_factory=list)
 
@@ -49,9 +52,10 @@ class _World:
         begun = time.perf_counter()
         record = self.engine.step(prompt, cancel).telemetry
         made = time.perf_counter()
-        record.to_json()
+        line_of(record, self.told)
         self.blocks.setdefault(kind, []).append(1000 * (made - begun))
         self.lines.append(1000 * (time.perf_counter() - made))
+        self.told = record.pages
         self.recalled = sum(span.kind == "page" for span in record.window)
 
     def forget(self) -> None:

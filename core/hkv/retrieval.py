@@ -121,7 +121,7 @@ def rank_chunks(
     """
     eligible = _eligible(memory, excluded)
     each = _cosines(prompt_vectors, memory.prompts)
-    groups = _rank_chunks("hkv", each, torch.unique(memory.spans[eligible, 2]), width)
+    groups = _rank_chunks("hkv", each, _chunks_with(memory.spans, eligible), width)
     similarities, nearest = each.max(0)
     chunks = sorted({chunk for group in groups for chunk in group})
     chunks.sort(key=lambda chunk: -float(similarities[chunk]))
@@ -156,11 +156,23 @@ def _rank_chunks(
     """
     count = -(-width // similarities.shape[0]) if policy == "hkv" else 1
     return [
-        with_pages[
-            torch.sort(row[with_pages], descending=policy != "mismatched", stable=True).indices[:count]
-        ].tolist()
+        with_pages[_first(row[with_pages], count, largest=policy != "mismatched")].tolist()
         for row in similarities
     ]
+
+
+def _first(values: Tensor, count: int, largest: bool) -> Tensor:
+    """Indices of the `count` largest (or smallest) values in their order; of equal ones the first. Sorts only those."""
+    among = torch.arange(len(values))
+    if count < len(values):
+        edge = torch.topk(values, count, largest=largest).values[-1]
+        among = torch.nonzero(values >= edge if largest else values <= edge).squeeze(1)
+    return among[torch.sort(values[among], descending=largest, stable=True).indices[:count]]
+
+
+def _chunks_with(spans: Tensor, eligible: Tensor) -> Tensor:
+    """Ids of the chunks that have an eligible page, ascending."""
+    return torch.nonzero(torch.bincount(spans[:, 2][eligible])).squeeze(1)
 
 
 def _preference(policy: RetrievalPolicy, pool: Tensor, scores: Tensor, seed: int, block: int) -> Tensor:
@@ -260,7 +272,7 @@ def retrieve(
     if policy == "none":
         eligible[:] = False
     elif policy in ("hkv", "mismatched", "chunk"):
-        groups = _rank_chunks(policy, each, torch.unique(spans[eligible, 2]), limits.width)
+        groups = _rank_chunks(policy, each, _chunks_with(spans, eligible), limits.width)
         let_through = torch.tensor([chunk for group in groups for chunk in group], dtype=torch.int64)
         eligible &= torch.isin(spans[:, 2], let_through)
     pool = torch.nonzero(eligible).squeeze(1)
