@@ -13,7 +13,7 @@ from worldattention.app.texts import QT_TRANSLATE_NOOP, worded
 from worldattention.app.timeline.keys import move_key
 from worldattention.app.timeline.model import TimelineModel
 from worldattention.app.timeline.rows import Index, RowModel, RowTable
-from worldattention.app.timeline.words import state_words
+from worldattention.app.timeline.words import state_of, states
 from worldattention.core.timeline import Event
 
 COLUMNS = (
@@ -102,7 +102,8 @@ class EventTable(RowModel):
         super().speak()
 
     def _state_texts(self, events: tuple[Event, ...]) -> list[str]:
-        return [state_words(event, self._model.locked) for event in events]
+        words, locked = states(), self._model.locked
+        return [words[state_of(event, locked)] for event in events]
 
 
 class EventTableView(RowTable):

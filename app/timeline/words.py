@@ -13,11 +13,18 @@ def event_words(event: Event) -> str:
     return f"{clock(event.start, True)} – {clock(event.end, True)}\n{event.prompt}"
 
 
-def state_words(event: Event, locked: float) -> str:
-    """Whether an event is past, under way or to come."""
-    if event.end <= locked:
-        return translate("EventTable", "made")
-    return translate("EventTable", "playing") if event.start < locked else translate("EventTable", "to come")
+def states() -> tuple[str, str, str]:
+    """Past, under way and to come, in words."""
+    return (
+        translate("EventTable", "made"),
+        translate("EventTable", "playing"),
+        translate("EventTable", "to come"),
+    )
+
+
+def state_of(event: Event, locked: float) -> int:
+    """Which of `states` an event is in, when the past ends at `locked`."""
+    return 0 if event.end <= locked else 1 if event.start < locked else 2
 
 
 def selection_words(model: TimelineModel) -> str:
@@ -34,7 +41,7 @@ def selection_words(model: TimelineModel) -> str:
         len(events),
         clock(selected.start, True),
         clock(selected.end, True),
-        state_words(selected, model.locked),
+        states()[state_of(selected, model.locked)],
         selected.prompt[:300],
     )
     if len(model.selection) > 1:
