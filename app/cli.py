@@ -6,8 +6,10 @@ Start-up is quick because each command imports what it needs when it runs.
 from __future__ import annotations
 
 import argparse
+import atexit
 import difflib
 import errno
+import gc
 import importlib
 import logging
 import os
@@ -38,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # (a pass is hundreds of short parallel regions); spinning for long takes the core from the video encoder,
     # the window, or the thread that everybody waits for.
     os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+    atexit.register(
+        gc.freeze
+    )  # the process ends at once, where the libraries' objects would be freed one by one
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtWidgets import (
-    QCheckBox,
     QComboBox,
     QDialog,
     QDialogButtonBox,
@@ -18,13 +17,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from worldattention.app.controls import ChoiceBox, TickBox
 from worldattention.app.export import GIF, PICTURES, STRIP_GIF_WIDTH, STRIP_HEIGHT, VIDEO, ExportJob
 from worldattention.app.strip import WIDTH as STRIP_WIDTH
 from worldattention.app.texts import QT_TRANSLATE_NOOP, plain_label, translate
 from worldattention.app.theme import set_tone
 from worldattention.app.timeline.layout import clock
 from worldattention.app.timeline.timecode import parse_time, timecode
-from worldattention.app.toolbar import ChoiceBox
 from worldattention.core.errors import UserError
 from worldattention.core.geometry import FPS, Geometry, frames_for_seconds
 from worldattention.core.pictures import GIF_WIDTH
@@ -61,8 +60,8 @@ class ExportDialog(QDialog):
         self.length = self._choices(self.tr("How much"), self._lengths())
         self.start, self.end = QLineEdit(timecode(extent.first_s)), QLineEdit(timecode(extent.made_s))
         self.size_box = self._choices(self.tr("Size"), self._sizes())
-        self.strip = QCheckBox(self.tr("Panels beside the picture: sparsity, tiers, pages"))
-        self.telemetry = QCheckBox(self.tr("Telemetry beside it, so that it opens as a recorded session"))
+        self.strip = TickBox(self.tr("Panels beside the picture: sparsity, tiers, pages"))
+        self.telemetry = TickBox(self.tr("Telemetry beside it, so that it opens as a recorded session"))
         self.telemetry.setChecked(True)
         self.note = plain_label()
         self.note.setWordWrap(True)

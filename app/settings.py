@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from worldattention.app import appearance, theme
-from worldattention.app.notifications import WARNING
+from worldattention.app.notifications import INFO, WARNING
 from worldattention.app.preferences import PreferencesStore
 from worldattention.app.settings_dialog import Choice, SettingsDialog
 from worldattention.core.errors import UserError
@@ -54,6 +54,9 @@ class SettingsFlow(QObject):
         if choice.appearance.theme != look.theme:
             theme.apply_theme(app, choice.appearance.theme)
         if choice.appearance.language != look.language:
+            for level in (INFO, WARNING):  # news, in the language in which it was said
+                window.notifications.clear(level)
+            window.status.forget_notice()
             appearance.speak(app, choice.appearance.language)
             QTimer.singleShot(0, dialog, lambda: self._ask_again(dialog))
         if self._state_file is not None:

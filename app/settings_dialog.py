@@ -10,7 +10,6 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
-    QCheckBox,
     QComboBox,
     QDialog,
     QDialogButtonBox,
@@ -26,11 +25,11 @@ from PySide6.QtWidgets import (
 
 from worldattention.app import file_dialogs
 from worldattention.app.appearance import LANGUAGE_NAMES, LANGUAGES, Appearance
+from worldattention.app.controls import ChoiceBox, TickBox
 from worldattention.app.preferences import DEVICES, Preferences, check_cache_folder, check_quota
 from worldattention.app.sentences import spoken
 from worldattention.app.texts import plain_label
 from worldattention.app.theme import THEMES, set_tone
-from worldattention.app.toolbar import ChoiceBox
 from worldattention.core.config import ATTENTION_MODES, RETRIEVAL_POLICIES
 from worldattention.core.errors import UserError
 from worldattention.core.model_folder import describe_model
@@ -111,7 +110,7 @@ class SettingsDialog(QDialog):
         self.theme = _box([themes[name] for name in THEMES])
         names = {"system": self.tr("As the desktop"), **LANGUAGE_NAMES}
         self.language = _box([names[name] for name in LANGUAGES])
-        self.pixel_exact = QCheckBox(self.tr("Show pixels as they are, unsmoothed"))
+        self.pixel_exact = TickBox(self.tr("Show pixels as they are, unsmoothed"))
 
     def _lay_out(self) -> None:
         self._grid.setHorizontalSpacing(16)

@@ -98,6 +98,11 @@ class StatusBar(QStatusBar):
         self.notice.setText(notice.text)
         self.notice.setToolTip(tip(notice.text))
 
+    def forget_notice(self) -> None:
+        """Nothing was said lately."""
+        self.notice.clear()
+        self.notice.setToolTip("")
+
     def _why_cpu(self) -> str:
         torch = sys.modules.get("torch")  # the engine has loaded it by now
         if torch is None or torch.cuda.is_available():

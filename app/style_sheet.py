@@ -80,6 +80,17 @@ QComboBox QAbstractItemView {{
     selection-color: {c.text};
 }}
 
+QCheckBox {{ spacing: 8px; }}
+QCheckBox:disabled {{ color: {c.disabled}; }}
+QCheckBox::indicator {{
+    width: 14px; height: 14px; border: 1px solid {c.faint}; border-radius: 4px; background: {c.window};
+}}
+QCheckBox::indicator:hover {{ background: {c.hover}; }}
+QCheckBox::indicator:checked {{ border: 1px solid {c.accent}; background: {c.accent}; }}
+QCheckBox::indicator:focus {{ border: 1px solid {c.accent}; }}
+QCheckBox::indicator:checked:focus {{ border: 1px solid {c.text}; }}
+QCheckBox::indicator:disabled {{ border: 1px solid {c.line}; background: {c.panel}; }}
+
 QDockWidget {{ color: {c.muted}; }}
 QWidget#card {{ background: {c.panel}; border-radius: 8px; }}
 QWidget#dockTitle {{ background: {c.panel}; border-top-left-radius: 8px; border-top-right-radius: 8px; }}

@@ -6,13 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPointF, QRegularExpression, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QRegularExpression, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
-    QColor,
-    QPainter,
-    QPaintEvent,
-    QPen,
     QRegularExpressionValidator,
     QResizeEvent,
 )
@@ -28,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from worldattention.app import icons, theme
+from worldattention.app.controls import ChoiceBox
 from worldattention.app.panels.dock import flat_button, name_button
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate, worded
 from worldattention.core.config import ATTENTION_MODES, PRESETS, RETRIEVAL_POLICIES
@@ -64,19 +61,6 @@ _HELP = {
         "SettingsBar", "Another seed is another world of the same prompts"
     ),
 }
-
-
-class ChoiceBox(QComboBox):
-    """A combo box with the window's own arrow."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(theme.MUTED), 1.4))
-        x, y = self.width() - 15, self.height() / 2 - 1.5
-        painter.drawPolyline([QPointF(x, y), QPointF(x + 3.5, y + 3.5), QPointF(x + 7, y)])
-        painter.end()
 
 
 class SettingsBar(QWidget):

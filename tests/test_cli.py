@@ -183,6 +183,18 @@ def test_a_mistyped_command_is_no_project(capsys, typed, meant):
         assert "no such file" in capsys.readouterr().err
 
 
+def test_the_process_ends_without_freeing_object_by_object():
+    """With a model loaded, that took longer than closing the window."""
+    code = (
+        "import atexit, gc; from worldattention.app import cli;"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 1000)); cli.main(['--version'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 def test_options_overrule_the_project():
     settings = ProjectSettings("authors", "dense", "recent", 0.5, 9)
     kept = Options().engine_config(settings)

@@ -143,6 +143,7 @@ def test_the_settings_change_it_at_once(make_window, qtbot, qapp, tmp_path, butt
     """Apply leaves the dialog open, in the new language and with the keyboard where it was."""
     one = make_window(remember=True)
     blocks(qtbot, one, 2)
+    one.notifications.tell("Something is new.")
     dialog = one.settings.ask()
     dialog.language.setFocus()
     dialog.language.setCurrentIndex(2)
@@ -160,6 +161,7 @@ def test_the_settings_change_it_at_once(make_window, qtbot, qapp, tmp_path, butt
         [again] = [each for each in one.findChildren(SettingsDialog) if each.isVisible()]
         assert again.language.currentIndex() == 2
         again.reject()
+    assert not latin([one.status.notice.text(), *(notice.text for notice in one.notifications.shown)])
     made = one.world.blocks
     blocks(qtbot, one, made + 2)
     assert one.world.epoch == 0
