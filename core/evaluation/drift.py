@@ -76,8 +76,11 @@ class Course:
     @classmethod
     def of_record(cls, record: Record) -> Course:
         """The inverse of `to_record`, but for rounding."""
-        reads = {name: record[name] for name in ("index", "read_first", "read_last")}
-        return cls(**reads, **{name: np.array(record[name], np.float64) for name in ENERGIES})
+        gradient, motion, true_gradient, true_motion = (
+            np.array(record[name], np.float64) for name in ENERGIES
+        )
+        reads = record["read_first"], record["read_last"]
+        return cls(int(record["index"]), gradient, motion, true_gradient, true_motion, *reads)
 
 
 @dataclass(frozen=True, slots=True)
