@@ -11,10 +11,10 @@ import os
 import tempfile
 import threading
 import weakref
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 
 from worldattention.core.files import private_folder
 
@@ -26,25 +26,38 @@ class _State:
     folder: Path | None
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: dict[int, bytes] = field(default_factory=dict)
+    asked: SimpleQueue[int | threading.Event | None] = field(default_factory=SimpleQueue)
     descriptor: int | None = None
     failure: OSError | None = None
 
-    def write(self, offset: int) -> None:
-        """In the thread. After the first failure nothing more is tried."""
+    def run(self) -> None:
+        """In the thread: writes what is asked for, sets an event that comes by, ends at None."""
+        while (asked := self.asked.get()) is not None:
+            if isinstance(asked, threading.Event):
+                asked.set()
+            else:
+                self._write(asked)
+        if self.descriptor is not None:
+            with suppress(OSError):  # nobody will ever read it
+                os.close(self.descriptor)
+        self.descriptor = None
+
+    def _write(self, offset: int) -> None:
+        """After the first failure nothing more is tried."""
         with self.lock:
-            data = self.waiting.get(offset, b"") if self.failure is None else b""
+            data = self.waiting.get(offset) if self.failure is None else None
+        if data is None:
+            return
         try:
-            if data and os.pwrite(self.open(), data, offset) != len(data):
+            if os.pwrite(self._open(), data, offset) != len(data):
                 raise OSError(errno.ENOSPC, "the disk is full")
         except OSError as error:
-            with self.lock:
-                self.failure = error
+            self.failure = error
         else:
             with self.lock:
-                if data:
-                    self.waiting.pop(offset, None)
+                self.waiting.pop(offset, None)
 
-    def open(self) -> int:
+    def _open(self) -> int:
         if self.descriptor is None:
             if self.folder is not None:
                 private_folder(self.folder)
@@ -52,24 +65,17 @@ class _State:
                 self.descriptor = os.dup(file.fileno())
         return self.descriptor
 
-    def close(self) -> None:
-        if self.descriptor is not None:
-            with suppress(OSError):  # nobody will ever read it
-                os.close(self.descriptor)
-        self.descriptor = None
-
 
 class WriteBehind:
-    """Pieces of bytes by their offset, each written once; `what` names the thread. The file is made when it is needed.
+    """Pieces of bytes by their offset, each written once. The file and its thread, called `name`, begin with the first.
 
     One thread writes, others may read.
     """
 
-    def __init__(self, folder: Path | None, what: str) -> None:
-        self._state = _State(folder)
-        self._thread = ThreadPoolExecutor(1, what)
-        self._last: Future[None] | None = None
-        self._closing = weakref.finalize(self, _end, self._thread, self._state)
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self._state = state = _State(folder)
+        self._thread = threading.Thread(target=state.run, name=name, daemon=True)
+        self._end = weakref.finalize(self, state.asked.put, None)  # which may be called from anywhere
 
     @property
     def failure(self) -> OSError | None:
@@ -78,12 +84,11 @@ class WriteBehind:
 
     def write(self, offset: int, data: bytes) -> None:
         """Keeps a piece, without waiting."""
-        state = self._state
-        with state.lock:
-            state.waiting[offset] = data
-            failed = state.failure is not None
-        if not failed:
-            self._last = self._thread.submit(state.write, offset)
+        if self._thread.ident is None:
+            self._thread.start()
+        with self._state.lock:
+            self._state.waiting[offset] = data
+        self._state.asked.put(offset)
 
     def read(self, offset: int, size: int) -> bytes:
         """The piece at `offset`. Raises OSError where the disk does not give it back, whole."""
@@ -100,19 +105,13 @@ class WriteBehind:
 
     def flush(self) -> None:
         """Waits until everything is written, or failed."""
-        if self._last is not None:
-            self._last.result()
+        if self._thread.is_alive():
+            done = threading.Event()
+            self._state.asked.put(done)
+            done.wait()
 
     def close(self) -> None:
         """Frees the file once what is being written is; nothing can be read any more."""
         with self._state.lock:
             self._state.waiting.clear()
-        self._closing()
-
-
-def _end(thread: ThreadPoolExecutor, state: _State) -> None:
-    try:
-        thread.submit(state.close)  # behind what still waits
-    except RuntimeError:  # the interpreter ends, and has waited for the thread
-        state.close()
-    thread.shutdown(wait=False)
+        self._end()
