@@ -11,7 +11,7 @@ from worldattention.core.sampler import RESTART_STEPS, block_noise, block_noises
 STEPS = (1000.0, 900.0, 700.0, 400.0)
 
 
-def test_case_1_a_restart_is_noise_anew_and_the_last_steps():
+def test_a_restart_is_noise_anew_and_the_last_steps():
     """Against the Euler steps written out, with a velocity that is known."""
     noise, fresh = torch.randn(2, 3, 4), torch.randn(2, 3, 4)
     asked = []
@@ -49,7 +49,7 @@ def counted(engine):
 
 
 @pytest.mark.parametrize("restarts", [0, 1, 2])
-def test_case_1_only_the_first_block_under_a_prompt_is_made_so(restarts):
+def test_only_the_first_block_under_a_prompt_is_made_so(restarts):
     plain, other = toy_engine(), toy_engine(model=replace(toy_model(), restarts=restarts))
     passes = counted(plain), counted(other)
     try:
