@@ -171,6 +171,10 @@ def work(folder, group):
     group.share([shared])
     result = {"gradient": weight.grad.tolist(), "shared": shared.tolist(), "agreed": group.agree(10.0 + group.rank)}
     Path(folder, f"{group.rank}.json").write_text(json.dumps(result))
+    group.wait_for_lead()
+    if group.leads:
+        raise RuntimeError("the lead gives up")
+    group.wait_for_lead()
 
 
 if __name__ == "__main__":
@@ -178,10 +182,15 @@ if __name__ == "__main__":
 """
 
 
-def test_two_processes_average_share_and_agree(tmp_path: Path) -> None:
+def test_two_processes_average_share_and_agree_and_end_when_one_fails(tmp_path: Path) -> None:
     script = tmp_path / "two.py"
     script.write_text(TWO_PROCESSES)
-    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=110, env=_python_path())
+    command = [sys.executable, str(script), str(tmp_path)]
+    ended = subprocess.run(
+        command, check=False, timeout=110, env=_python_path(), capture_output=True, text=True
+    )
+    assert ended.returncode == 1
+    assert "the lead gives up" in ended.stderr, "not that the other one lost it"
     for rank in range(2):
         result = json.loads((tmp_path / f"{rank}.json").read_text())
         assert result == {"gradient": [[1.5, 1.5]] * 3, "shared": [[0.0, 0.0]] * 4, "agreed": 10.0}

@@ -24,6 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="STAGE=M,...",
         help="minutes of single stages (defaults: what the shipped weights got)",
     )
+    add(
+        "--rates",
+        metavar="STAGE=X,...",
+        help="X times the learning rates of single stages of the transformer",
+    )
     add("--scale", type=positive_number, default=1.0, metavar="X", help="X times the minutes of every stage")
     add("--processes", type=whole, default=0, metavar="N", help="GPUs to use (default: all)")
     add("--batch", type=whole, default=0, metavar="N", help="samples a step and process (default: by stage)")
@@ -54,7 +59,8 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
             TrainOptions(
                 folder=arguments.out,
                 stages=stages,
-                minutes=_minutes(arguments.minutes),
+                minutes=_by_stage(arguments.minutes, "--minutes"),
+                rates=_by_stage(arguments.rates, "--rates"),
                 scale=arguments.scale,
                 device=options.device,
                 processes=arguments.processes,
@@ -76,7 +82,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     return 0
 
 
-def _minutes(text: str | None) -> dict[str, float]:
+def _by_stage(text: str | None, option: str) -> dict[str, float]:
     """'autoencoder=4,hsa=1.5' -> a number a stage. Raises UserError."""
     result = {}
     for part in text.split(",") if text else ():
@@ -84,5 +90,5 @@ def _minutes(text: str | None) -> dict[str, float]:
         try:
             result[stage] = float(amount)
         except ValueError:
-            raise UserError(f"--minutes takes STAGE=NUMBER with commas, not '{part}'.") from None
+            raise UserError(f"{option} takes STAGE=NUMBER with commas, not '{part}'.") from None
     return result

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from worldattention.core.config import AttentionConfig
 from worldattention.core.hsa import HSAParameters
-from worldattention.core.models.transformer import run_block
+from worldattention.core.models.transformer import before_attention, run_block
 from worldattention.core.pocket.training.clock import StageClock
 from worldattention.core.pocket.training.denoiser import (
     SequenceAttention,
@@ -168,12 +168,10 @@ def layer_density(model: SequenceTransformer, latents_velocity: Any, rule: Routi
     def watched(
         layer: int, hidden: Tensor, modulation: Tensor, text: Any, attend: SequenceAttention, frame_text: Any
     ) -> Tensor:
-        def record(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            turned = rotate(q, attend.cos, attend.sin), rotate(k, attend.cos, attend.sin)
-            densities.append(float(route_visible(*turned, attend.visible, rule).density.mean()))
-            return torch.zeros_like(q)
-
-        run_block(model.blocks[layer], hidden, modulation, text, record, frame_text, model.config.eps)
+        # Not `run_block`: on a GPU that would compile a layer for these shapes, for one pass.
+        q, k, _ = before_attention(model.blocks[layer], hidden, modulation, model.config.eps)
+        turned = rotate(q, attend.cos, attend.sin), rotate(k, attend.cos, attend.sin)
+        densities.append(float(route_visible(*turned, attend.visible, rule).density.mean()))
         return inner(layer, hidden, modulation, text, attend, frame_text)
 
     model._block = watched  # type: ignore[method-assign]

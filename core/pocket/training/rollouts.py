@@ -33,14 +33,14 @@ def walk(model: SequenceTransformer, example: Example, until: int) -> Tensor:
     targets = noise.per_frame(example.noisy.float()) > 0
     latents = torch.where(targets, example.noise, example.latents)
     for step in range(until):
-        latents = _step(model, example, latents, noise.STEPS[step], noise.STEPS[step + 1])
+        latents = one_step(Teacher(model, 1), example, latents, noise.STEPS[step], noise.STEPS[step + 1])
     return latents
 
 
-def _step(model: SequenceTransformer, example: Example, latents: Tensor, now: float, then: float) -> Tensor:
+def one_step(walker: Teacher, example: Example, latents: Tensor, now: float, then: float) -> Tensor:
     """Noisy blocks go from level `now` to `then`; context stays."""
     levels = torch.where(example.noisy, now, example.levels)
-    predicted = example.sequences.velocity(model, latents, levels)
+    predicted = walker.velocity(example.sequences, latents, levels)
     change = (then - now) * noise.per_frame(example.noisy.float())
     return latents + change * predicted
 
@@ -60,17 +60,18 @@ def first_blocks(batch: Batch, layout: Layout) -> Tensor:
 class FirstBlockDistillation:
     """The objective of the stage `first-block`: along the student's own walk, one step must end where the
     teacher's sub-steps end. First blocks count fully, others `others` times; where a batch has no first block,
-    all count the same."""
+    all count the same. Only the first `steps` steps are learnt."""
 
     teacher: Teacher
     layout: Layout
     generator: torch.Generator
     others: float = 0.0
+    steps: int = STEPS
 
     def __call__(self, student: SequenceTransformer, example: Example) -> Tensor:
         """The loss of a batch."""
         device = self.generator.device
-        step = int(torch.randint(STEPS, (), generator=self.generator, device=device))
+        step = int(torch.randint(self.steps, (), generator=self.generator, device=device))
         now, then = noise.STEPS[step], noise.STEPS[step + 1]
         latents = walk(student, example, step)
         count = self.teacher.substeps
@@ -78,7 +79,7 @@ class FirstBlockDistillation:
         with torch.no_grad():
             walked = latents
             for start, end in itertools.pairwise(marks):
-                walked = _step(self.teacher.model, example, walked, start, end)
+                walked = one_step(self.teacher, example, walked, start, end)
             wanted = (walked - latents) / (then - now)
         levels = torch.where(example.noisy, now, example.levels)
         error = example.sequences.velocity(student, latents, levels) - wanted
@@ -143,7 +144,8 @@ class Adversary:
     def __call__(self, student: SequenceTransformer, example: Example) -> Tensor:
         """The student's loss of a batch."""
         before = walk(student, example, STEPS - 1)
-        made = _blocks(_step(student, example, before, noise.STEPS[-2], noise.STEPS[-1]), example.noisy)
+        last = one_step(Teacher(student, 1), example, before, noise.STEPS[-2], noise.STEPS[-1])
+        made = _blocks(last, example.noisy)
         true, prompts = _blocks(example.batch.latents, example.noisy), self._prompts(example)
         self._teach(made.detach(), true, prompts)
         self.discriminator.requires_grad_(False)

@@ -31,6 +31,8 @@ from worldattention.core.pocket.training.transformer import Source
 TEXT_PACK = "text_pack.safetensors"
 STATE = "training.json"
 DISCRIMINATOR = "discriminator"
+FLOW = "flow"
+"""The transformer before its steps were distilled: who teaches the stages that do that. No part of the model."""
 CURVES = "loss.jsonl"
 """Every reported loss of every stage, a line each, in the order in which they were reported."""
 
@@ -113,6 +115,11 @@ class Session:
         }
         self._write_state()
 
+    def note(self, stage: str, **figures: Any) -> None:
+        """More figures of a stage that is done."""
+        self.state["stages"][stage] |= figures
+        self._write_state()
+
     def finish(self, stage: str, clock: StageClock | None, **figures: Any) -> None:
         """Note that a stage is done, with its figures and a thinned loss curve."""
         record: dict[str, Any] = dict(figures)
@@ -166,11 +173,13 @@ class Session:
             save_weights(folder, "model", model.state_dict())
             save_json(folder / "config.json", {"_class_name": "PocketAutoencoder", **asdict(model.config)})
 
-    def transformer(self, kind: type[SequenceTransformer] = SequenceTransformer) -> SequenceTransformer:
+    def transformer(
+        self, kind: type[SequenceTransformer] = SequenceTransformer, folder: str = "transformer"
+    ) -> SequenceTransformer:
         """The transformer as it was written last, or a new one."""
         model = new_transformer(self.device, self.sizes.layers, kind)
-        if weight_files(self.folder / "transformer", "model"):
-            weights = load_weights(self.folder / "transformer", "model")
+        if weight_files(self.folder / folder, "model"):
+            weights = load_weights(self.folder / folder, "model")
             if any(".hsa." in key for key in weights):
                 attach_hsa(model, self.sizes.frame_tokens)
             model.load_state_dict(weights)
@@ -184,15 +193,25 @@ class Session:
             config = {**POCKET_CONFIG, "num_layers": self.sizes.layers}
             save_json(folder / "config.json", {"_class_name": "CausalWanTransformer3DModel", **config})
 
-    def last_transformer(self) -> SequenceTransformer:
+    def last_transformer(self, folder: str = "transformer") -> SequenceTransformer:
         """The transformer as it was written last; with its hybrid sparse attention, where it has that."""
-        files = weight_files(self.folder / "transformer", "model")
+        files = weight_files(self.folder / folder, "model")
         if not files:
             raise UserError(
                 f"There is no transformer in {self.folder}: train one first, or start from a model."
             )
-        hybrid = any(".hsa." in key for key in load_weights(self.folder / "transformer", "model"))
-        return self.transformer(HybridTransformer if hybrid else SequenceTransformer)
+        hybrid = any(".hsa." in key for key in load_weights(self.folder / folder, "model"))
+        return self.transformer(HybridTransformer if hybrid else SequenceTransformer, folder)
+
+    def keep_flow(self, model: SequenceTransformer) -> None:
+        """Write the transformer for `flow_transformer`."""
+        if self.group.leads:
+            save_weights(self.folder / FLOW, "model", model.state_dict())
+
+    def flow_transformer(self) -> SequenceTransformer:
+        """The transformer before its steps were distilled, where it was kept; else as it was written last."""
+        kept = weight_files(self.folder / FLOW, "model")
+        return self.last_transformer(FLOW if kept else "transformer")
 
     def discriminator(self) -> Discriminator:
         """The discriminator as it was written last, or a new one."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from torch import Tensor
@@ -15,13 +16,21 @@ from worldattention.core.pocket.reader import Reader, load_reader, save_reader
 from worldattention.core.pocket.training import preview
 from worldattention.core.pocket.training import reader as reading
 from worldattention.core.pocket.training import transformer as training
-from worldattention.core.pocket.training.autoencoder import RATE, AutoencoderRun, measure_quality
+from worldattention.core.pocket.training.autoencoder import (
+    RATE,
+    AutoencoderRun,
+    Quality,
+    measure_quality,
+)
 from worldattention.core.pocket.training.clock import StageClock
 from worldattention.core.pocket.training.denoiser import SequenceTransformer, attach_hsa
 from worldattention.core.pocket.training.distributed import Group
+from worldattention.core.pocket.training.fidelity import fidelity
 from worldattention.core.pocket.training.hsa import HybridTransformer, layer_density, warm_up
-from worldattention.core.pocket.training.rollouts import Adversary, FirstBlockDistillation
+from worldattention.core.pocket.training.matching import MATCHED_STEPS, DistributionMatching
+from worldattention.core.pocket.training.rollouts import STEPS, Adversary, FirstBlockDistillation
 from worldattention.core.pocket.training.session import TEXT_PACK, Session
+from worldattention.core.pocket.training.sharpening import Sharpener
 from worldattention.core.pocket.training.transformer import (
     Objective,
     Run,
@@ -52,6 +61,9 @@ CONTINUED_RATE = 1e-3
 FIRST_BLOCK_SUBSTEPS = 4
 OTHER_BLOCKS = 0.3
 """How much a block that is not its scene's first counts in the stage first-block."""
+GUIDANCE = 1.75
+"""How much more than the blank prompt a prompt counts for who teaches the few steps."""
+JUDGED_BATCHES = 12
 SWITCHES = Mixture(nothing=0.4, continued=0.0, switched=0.3)
 """Sequences with many first blocks; what is left returns to a scene that was left."""
 
@@ -78,15 +90,34 @@ def autoencoder(session: Session) -> None:
 
 
 def decoder(session: Session) -> None:
-    """The decoder alone, on the looks as they are now: the latents, and with them the transformer, stay."""
+    """The decoder alone, against an adversary, on the looks as they are now: the latents, and with them the
+    transformer, stay. Its weights are kept if pictures become crisper at little cost in exactness."""
     sizes, clock = session.sizes, session.clock("decoder")
     clips = session.clips(sizes.autoencoder_batch, sizes.build_ahead)
-    model = copy.deepcopy(session.autoencoder).requires_grad_(True)
+    before = session.autoencoder
     batches = 1 if session.options.toy else 12
+    were = measure_quality(before, clips, batches)
+    sharpener = Sharpener(session.device, session.group)
     run = AutoencoderRun(
-        model, clips, sizes.autoencoder_latents, session.group, clock, batches, True, DECODER_RATE
+        copy.deepcopy(before).requires_grad_(True), clips, sizes.autoencoder_latents, session.group, clock,
+        batches, True, DECODER_RATE, sharpener,
+    )  # fmt: skip
+    averaged = run.train()
+    are = measure_quality(averaged, clips, batches)
+    kept = session.options.toy or crisper(were, are)
+    if kept:
+        session.save_autoencoder(averaged)
+    figures = {"before": _rounded(were), **_rounded(are), "kept": kept}
+    session.finish("decoder", clock, told_apart=round(float(sharpener.told_apart), 3), **figures)
+
+
+def crisper(were: Quality, are: Quality) -> bool:
+    """Whether energies of differences came nearer to those of renders, and errors grew by less than a decibel."""
+    nearer = all(
+        abs(math.log(getattr(are, name))) <= abs(math.log(getattr(were, name)))
+        for name in ("gradient", "motion")
     )
-    _keep_autoencoder(session, "decoder", run)
+    return nearer and are.psnr > were.psnr - 0.7 and are.moving_psnr > were.moving_psnr - 0.7
 
 
 def _keep_autoencoder(session: Session, stage: str, run: AutoencoderRun) -> None:
@@ -94,7 +125,11 @@ def _keep_autoencoder(session: Session, stage: str, run: AutoencoderRun) -> None
     averaged = run.train()
     quality = measure_quality(averaged, run.source, run.statistics_batches)
     session.save_autoencoder(averaged)
-    session.finish(stage, run.clock, **{k: round(v, 3) for k, v in asdict(quality).items()})
+    session.finish(stage, run.clock, **_rounded(quality))
+
+
+def _rounded(quality: Quality) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in asdict(quality).items()}
 
 
 def reader(session: Session) -> None:
@@ -145,6 +180,7 @@ def whole(session: Session) -> None:
     trainee = Trainee(session.last_transformer(), session.group)
     schedule = Schedule(training.settling, lambda progress: 0.3 if progress > 0.5 else 0.0)
     _train(session, "whole", trainee, MEMORY_LAYOUT, WHOLE_MIXTURE, schedule)
+    session.keep_flow(trainee.average)
 
 
 def refine(session: Session) -> None:
@@ -182,10 +218,46 @@ def first_block(session: Session) -> None:
     """The first block of a scene in four steps, as good as in sixteen: distilled along the model's own walk."""
     check_autoencoder(session)
     trainee = Trainee(session.last_transformer(), session.group)
-    teacher = Teacher(session.last_transformer(), FIRST_BLOCK_SUBSTEPS)
+    teacher = Teacher(session.flow_transformer(), FIRST_BLOCK_SUBSTEPS, GUIDANCE)
     objective = FirstBlockDistillation(teacher, MEMORY_LAYOUT, session.generator, OTHER_BLOCKS)
     schedule = Schedule(training.to_zero, lambda progress: 0.3)
     _train(session, "first-block", trainee, MEMORY_LAYOUT, SWITCHES, schedule, objective)
+
+
+def matching(session: Session) -> None:
+    """Four steps whose scenes are as likely as the true ones; the weights stay as they were if that brings their
+    scenes no nearer to true ones."""
+    check_autoencoder(session)
+    before, trainee = session.last_transformer(), Trainee(session.last_transformer(), session.group)
+    held = STEPS - MATCHED_STEPS
+    hold = FirstBlockDistillation(Teacher(before, 1), MEMORY_LAYOUT, session.generator, 1.0, held)
+    objective = DistributionMatching(
+        Teacher(session.flow_transformer(), 1, GUIDANCE),
+        Trainee(session.flow_transformer(), session.group),
+        hold,
+        session.generator,
+    )
+    schedule = Schedule(training.gently, lambda progress: 0.3)
+    _train(session, "matching", trainee, MEMORY_LAYOUT, SWITCHES, schedule, objective)
+    if session.group.leads:
+        were, are = judged(session, before), judged(session, trainee.average)
+        kept = are.get("distance", 0.0) <= were.get("distance", 0.0)
+        if not kept:
+            session.save_transformer(before)
+        session.note("matching", before=were, after=are, kept=kept)
+
+
+def judged(session: Session, model: SequenceTransformer) -> dict[str, float]:
+    """`fidelity` of a model, if there is a reader to judge by."""
+    if session.options.toy or not (session.folder / READER).is_file():
+        return {}
+    network = load_reader(session.folder / READER).to(session.device)
+    source = session.source(session.sizes.memory_batch)
+
+    def decode(latents: Tensor) -> Tensor:
+        return preview.decode(session.autoencoder, latents)
+
+    return fidelity(model, source, network, decode, JUDGED_BATCHES)
 
 
 def adversarial(session: Session) -> None:
@@ -225,6 +297,8 @@ def _train(
     saved = time.monotonic()
 
     own_clock = clock or session.clock(stage)
+    factor = session.options.rates.get(stage, 1.0)
+    paced = replace(schedule, rate=lambda progress: factor * schedule.rate(progress))
 
     def keep(progress: float) -> None:
         nonlocal saved
@@ -234,7 +308,7 @@ def _train(
             saved = time.monotonic()
 
     run = Run(
-        trainee, source, layout, mixture, schedule, own_clock, objective, renew=sizes.renew, on_progress=keep
+        trainee, source, layout, mixture, paced, own_clock, objective, renew=sizes.renew, on_progress=keep
     )
     run.train()
     _save(session, trainee, objective)
@@ -303,5 +377,6 @@ STAGE_FUNCTIONS: dict[str, Callable[[Session], None]] = {
     "refine": refine,
     "hsa": hsa,
     "first-block": first_block,
+    "matching": matching,
     "adversarial": adversarial,
 }

@@ -128,10 +128,12 @@ class Sequences:
         first = prompts * torch.arange(count, device=batch.prompts.device)
         self._frame_text = (batch.frame_prompt + first[:, None]).flatten()
 
-    def velocity(self, model: SequenceTransformer, latents: Tensor, levels: Tensor) -> Tensor:
-        """noise - clean [B, F, C, h, w] of latents at levels [B, F / 3]."""
+    def velocity(
+        self, model: SequenceTransformer, latents: Tensor, levels: Tensor, blank: bool = False
+    ) -> Tensor:
+        """noise - clean [B, F, C, h, w] of latents at levels [B, F / 3]; `blank`: as if no prompt said anything."""
         with torch.autocast(latents.device.type, torch.bfloat16, enabled=latents.is_cuda):
-            text = model.text_keys_values(self._tokens)
+            text = model.text_keys_values(torch.zeros_like(self._tokens) if blank else self._tokens)
             return model.predict(latents, 1000 * levels, text, self._attention, self._frame_text).float()
 
 
@@ -204,10 +206,20 @@ def own_context(
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
-    """Who walks each step of inference, and in how many sub-steps."""
+    """Who walks each step of inference, in how many sub-steps, and how much more than the blank prompt the prompt
+    counts (classifier-free guidance, Ho and Salimans 2022; 1 is none)."""
 
     model: SequenceTransformer
     substeps: int
+    guidance: float = 1.0
+
+    def velocity(self, sequences: Sequences, latents: Tensor, levels: Tensor) -> Tensor:
+        """As of `Sequences.velocity`, guided."""
+        prompted = sequences.velocity(self.model, latents, levels)
+        if self.guidance == 1:
+            return prompted
+        blank = sequences.velocity(self.model, latents, levels, blank=True)
+        return blank + self.guidance * (prompted - blank)
 
 
 def step_loss(
@@ -227,7 +239,7 @@ def step_loss(
         for substep in range(teacher.substeps):
             now, then = (start + (end - start) * n / teacher.substeps for n in (substep, substep + 1))
             told = torch.where(example.noisy, now, example.levels)
-            predicted = example.sequences.velocity(teacher.model, walked, told)
+            predicted = teacher.velocity(example.sequences, walked, told)
             walked = torch.where(targets, walked + noise.per_frame(then - now) * predicted, walked)
         wanted = (walked - latents) / noise.per_frame(end - start)
     predicted = example.sequences.velocity(student, latents, levels)
@@ -271,6 +283,11 @@ def settling(progress: float) -> float:
 def falling(progress: float) -> float:
     """Full rate for half of the stage, then down to 0.3."""
     return 1.0 - 0.7 * max(0.0, 2 * progress - 1)
+
+
+def gently(progress: float) -> float:
+    """Nothing for a tenth of the stage, in which a critic learns; then from 0.1 down to 0.01."""
+    return 0.0 if progress < 0.1 else 0.1 - 0.1 * (progress - 0.1)
 
 
 def to_zero(progress: float) -> float:
