@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTabBar
 
 from tests.fakes_window import FakeEngine, Script, scripted
 from worldattention.app import playback, theme
 from worldattention.app.main_window import MainWindow
+from worldattention.app.panels.dock import PanelDock
 from worldattention.app.panels.pages import PagesPanel
 from worldattention.app.panels.provenance import ProvenancePanel
 from worldattention.app.panels.sparsity import SparsityPanel
@@ -251,3 +253,30 @@ def test_case_7_old_records_give_their_pages_back(window, qtbot, monkeypatch):
     qtbot.waitUntil(lambda: not one.panels._fresh, timeout=20000)  # they draw one after the other
     assert all(not record.pages for record in one.panels.stages.blocks)
     assert one.panels.pages.history.pages == newest.pages
+
+
+def test_no_tab_bar_stands_where_no_docks_are(make_window, qtbot):
+    """Qt leaves one behind now and then, when docks come together one by one; here there always is one."""
+    one = make_window(start=False)
+    left = QTabBar(one)
+    for panel in (one.panels.memory, one.panels.stages):
+        left.addTab(panel.windowTitle())
+    left.show()
+
+    def sound():
+        docks = [dock for dock in one.findChildren(PanelDock) if not dock.isFloating()]
+        groups = {
+            frozenset(d.windowTitle() for d in (dock, *one.tabifiedDockWidgets(dock))) for dock in docks
+        }
+        bars = one.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        shown = [frozenset(bar.tabText(n) for n in range(bar.count())) for bar in bars if bar.isVisible()]
+        return sorted(map(sorted, shown)) == sorted(sorted(group) for group in groups if len(group) > 1)
+
+    qtbot.waitUntil(sound, timeout=20000)
+    one.panels.stages.setFloating(True)
+    qtbot.waitUntil(sound, timeout=20000)
+    one.panels.stages.setFloating(False)
+    one.tabifyDockWidget(one.panels.sparsity, one.panels.stages)
+    qtbot.waitUntil(sound, timeout=20000)
+    one.actions_by_name["reset_layout"].trigger()
+    qtbot.waitUntil(sound, timeout=20000)

@@ -99,9 +99,14 @@ class Panels(QObject):
 
     def _dress(self) -> None:
         """Docks that came to share a place, or left one, are dressed for it."""
+        places = set()
         for panel in self._window.findChildren(PanelDock):
-            panel.set_tabbed(not panel.isFloating() and bool(self._window.tabifiedDockWidgets(panel)))
+            beside = [] if panel.isFloating() else self._window.tabifiedDockWidgets(panel)
+            panel.set_tabbed(bool(beside))
+            places.add(frozenset(dock.windowTitle() for dock in (panel, *beside)))
         for tabs in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if frozenset(tabs.tabText(index) for index in range(tabs.count())) not in places:
+                tabs.hide()  # Qt left it behind when docks came together one by one, with the focus of Tab
             tabs.setAccessibleName(self.tr("Panels in this place"))
             tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             tabs.setDrawBase(False)
