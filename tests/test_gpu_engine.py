@@ -22,6 +22,7 @@ from worldattention.core.evaluation.bench_playback import Play, benchmark_playba
 from worldattention.core.evaluation.made_up import MadeUpSize, made_up_model
 from worldattention.core.hkv.page_lock import PageLock
 from worldattention.core.loading import load_model
+from worldattention.core.memory import kv_shape
 from worldattention.core.models.fp8 import with_fp8_linears
 from worldattention.core.models.text import TextEncoding
 from worldattention.core.models.wan_vae import WanStreamingDecoder, ready_to_decode, steady_decoder
@@ -140,18 +141,21 @@ def test_kernels_equal_torch_over_a_recall(make, world):
     assert len(pages_of(got)) == len(pages_of(expected)) == 3
 
 
-@pytest.mark.parametrize("tier", ["dram", "disk"])
-def test_pages_come_back_from_pinned_memory_and_from_disk(make, world, tmp_path, tier):
-    """The device tier holds nothing, so every recalled page is read from below."""
+@pytest.mark.parametrize(("tier", "device_pages"), [("dram", 0), ("disk", 0), ("device", 6)])
+def test_pages_come_back_from_pinned_memory_and_from_disk(make, world, tmp_path, tier, device_pages):
+    """What the device does not hold is read from below; where it holds few, recalled pages go up and others down."""
+    page = 8 * kv_shape(make().model).frame_bytes()
     cache = CacheConfig(
-        device_quota_bytes=0, dram_quota_bytes=(1 << 30) if tier == "dram" else 0, folder=tmp_path
+        device_quota_bytes=device_pages * page,
+        dram_quota_bytes=0 if tier == "disk" else 1 << 30,
+        folder=tmp_path,
     )
     engine = make(EngineConfig(seed=3, cache=cache))
     for prompt, expected in zip(PROMPTS, world, strict=True):
         result = engine.step(prompt)
         assert (result.frames == expected.frames).all()
-    tiers = {page.page: page.tier for page in result.telemetry.pages}
-    assert {tiers[page] for page in pages_of(result)} == {tier}
+    tiers = {record.page: record.tier for record in result.telemetry.pages}
+    assert {tiers[number] for number in pages_of(result)} == {tier}
     assert len(pages_of(result)) == 3
 
 
