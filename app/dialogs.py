@@ -22,10 +22,7 @@ _MORE_KEYS = (
     ("Enter", QT_TRANSLATE_NOOP("KeysDialog", "Say the prompt: the world changes at the next block")),
     ("Ctrl+Enter", QT_TRANSLATE_NOOP("KeysDialog", "Put the prompt on the timeline at the playhead")),
     ("Up, Down", QT_TRANSLATE_NOOP("KeysDialog", "Earlier and later prompts")),
-    (
-        QT_TRANSLATE_NOOP("KeysDialog", "Right, End"),
-        QT_TRANSLATE_NOOP("KeysDialog", "Take the completion; Ctrl+Space lists others"),
-    ),
+    ("Right, End", QT_TRANSLATE_NOOP("KeysDialog", "Take the completion; Ctrl+Space lists others")),
     ("PgUp, PgDown", QT_TRANSLATE_NOOP("KeysDialog", "Select an event; with Shift, more of them")),
     ("Enter, F2", QT_TRANSLATE_NOOP("KeysDialog", "Edit the selected event's prompt")),
     (
@@ -59,7 +56,7 @@ class KeysDialog(QDialog):
             for spec in SPECS.values()
             if spec.keys
         ]
-        rows += [(translate("KeysDialog", keys), translate("KeysDialog", text)) for keys, text in _MORE_KEYS]
+        rows += [(_keys_text(keys), translate("KeysDialog", text)) for keys, text in _MORE_KEYS]
         half = -(-len(rows) // 2)
         for index, (keys, text) in enumerate(rows):
             column = 0 if index < half else 3
@@ -108,6 +105,12 @@ def ask_recover(parent: QWidget, name: str) -> bool:
     box.setDefaultButton(recover)
     box.exec()
     return box.clickedButton() is recover
+
+
+def _keys_text(keys: str) -> str:
+    """Keys as they are called here; what is no key, as in `Ctrl+wheel`, is a text of its own."""
+    names = [_key_text(key) for key in keys.split(", ")]
+    return ", ".join(names) if all(names) else translate("KeysDialog", keys)
 
 
 def _key_text(key: str) -> str:

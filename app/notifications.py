@@ -59,8 +59,8 @@ class Notifications(QObject):
         toast = _Toast(notice, action, act, self._host)
         toast.closed.connect(lambda: self._remove(toast))
         self._toasts.append(toast)
-        self._place()
         toast.show()
+        self._place()
         if SHOWN_MS[level]:
             QTimer.singleShot(SHOWN_MS[level], toast, toast.closed.emit)
 
@@ -90,9 +90,8 @@ class Notifications(QObject):
     def _place(self) -> None:
         y = 12
         for toast in self._toasts:
-            width = min(380, self._host.width() - 24)
-            toast.setFixedWidth(max(width, 120))
-            toast.adjustSize()
+            width = max(min(380, self._host.width() - 24), 120)
+            toast.setFixedSize(width, toast.layout().totalHeightForWidth(width))
             toast.move(self._host.width() - toast.width() - 12, y)
             toast.raise_()
             y += toast.height() + 8

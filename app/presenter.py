@@ -150,11 +150,15 @@ class Presenter(QObject):
             self.refuse_settings(message.refused, settings, offer_restart=True)
             return
         self._good_settings = settings
-        words = self.tr("From block {block} on: {preset}, {attention}, {retrieval}, seed {seed}.").format(
+        words = self.tr(
+            "From block {block} on: {preset}, {attention}, {retrieval}, density {density}, {steps} steps, seed {seed}."
+        ).format(
             block=message.block,
             preset=settings.preset,
             attention=settings.attention,
             retrieval=settings.retrieval,
+            density="τ" if settings.density is None else f"{100 * settings.density:g} %",
+            steps=settings.steps,
             seed=settings.seed,
         )
         self._window.notifications.tell(words)

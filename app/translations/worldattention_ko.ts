@@ -724,10 +724,6 @@
         <translation>이전 및 다음 프롬프트</translation>
     </message>
     <message>
-        <source>Right, End</source>
-        <translation>오른쪽 화살표, End</translation>
-    </message>
-    <message>
         <source>Take the completion; Ctrl+Space lists others</source>
         <translation>자동 완성 적용, Ctrl+Space로 다른 후보 보기</translation>
     </message>
@@ -1135,10 +1131,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>기억하는 월드</translation>
     </message>
     <message>
-        <source>From block {block} on: {preset}, {attention}, {retrieval}, seed {seed}.</source>
-        <translation>블록 {block}부터: {preset}, {attention}, {retrieval}, 시드 {seed}.</translation>
-    </message>
-    <message>
         <source>The first pictures are being made</source>
         <translation>첫 그림을 만드는 중입니다</translation>
     </message>
@@ -1161,6 +1153,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>not made yet</source>
         <translation>아직 생성되지 않음</translation>
+    </message>
+    <message>
+        <source>From block {block} on: {preset}, {attention}, {retrieval}, density {density}, {steps} steps, seed {seed}.</source>
+        <translation>블록 {block}부터: {preset}, {attention}, {retrieval}, 밀도 {density}, {steps}단계, 시드 {seed}.</translation>
     </message>
     <message>
         <source>the past · {}</source>
