@@ -297,3 +297,29 @@ def test_on_a_gpu_a_recalled_page_crosses_the_bus_once(tmp_path, monkeypatch, co
     for handle in handles[:2]:
         store.release_pin(handle)
     store.close()
+
+
+def test_memory_that_cannot_be_made_ready_ahead_is_asked_for_again_when_it_is_needed(monkeypatch):
+    shape = KVShape(2, 2, 1, 4, torch.float32)
+    info, asked = PageInfo(0, 0, 8, 0, 0), []
+
+    def lock(size_bytes):
+        asked.append(threading.current_thread().name)
+        if len(asked) == 2:
+            raise RuntimeError("no memory now")
+        return Lock(size_bytes)
+
+    monkeypatch.setattr(tiers, "PageLock", lock)
+    monkeypatch.setattr("worldattention.core.hkv.tiers.SLAB_BYTES", 1)
+    pool = PoolTier("dram", shape, 8, 3 * 8 * shape.frame_bytes(), "cpu", torch.device("cuda"))
+    for page in range(3):
+        assert pool.has_room(info)
+        pool.take(page, PageData(info, *torch.randn(2, *shape.tensor(8))))
+        pool.flush()
+        while pool._growth is not None:
+            assert pool._growth.done.wait(60)
+            pool.collect()
+    assert asked == ["page-pinner-dram"] * 2 + ["MainThread"] * 2
+    assert pool.take_notices() == []
+    assert not pool.has_room(info)
+    pool.close()

@@ -170,6 +170,7 @@ class PoolTier:
         self._pins = gpu is not None and self._device.type == "cpu"
         self._locks: list[PageLock] = []
         self._growth: Job | None = None
+        self._ready = _READY_SLOTS
         self._lane, self._pinner = Lane(f"page-mover-{name}"), Lane(f"page-pinner-{name}")
         self._side = SideStream()
         self._notices: list[str] = []
@@ -203,15 +204,23 @@ class PoolTier:
         """Memory is quick enough."""
 
     def _grow(self) -> None:
-        """One slab more: the one that is being made, else a new one."""
-        if self._growth is None:
+        """One slab more: the one that is being made, else a new one; without memory the tier stays as it is."""
+        if self._growth is not None:
+            self._end_growth()
+        if not self._free:
             self._growth = Job(-1, self._new_slab)
             self._growth.finish()
-        self._end_growth()
+            self._end_growth()
+        if not self._free and self._slots < self._limit:
+            self._limit = self._slots
+            self._notices.append(
+                f"The {self.name} memory tier stops at {self._limit * self._slot_bytes / 1e9:.2f} GB of "
+                f"its {self.quota_bytes / 1e9:.2f} GB, because the machine has no more; lower its quota."
+            )
 
     def _grow_ahead(self) -> None:
         """Page-locking takes a second for two gigabytes, and a GPU's memory its time: begun before it is needed."""
-        short = len(self._free) < _READY_SLOTS and self._slots < self._limit + _READY_SLOTS - 1
+        short = len(self._free) < self._ready and self._slots < self._limit + self._ready - 1
         if self._gpu is not None and self._growth is None and short and self._limit:
             self._growth = self._pinner.submit(Job(-1, self._new_slab))
 
@@ -226,7 +235,7 @@ class PoolTier:
         return lasting_memory(size, torch.uint8, self._device)
 
     def _end_growth(self) -> None:
-        """Waits for the slab and takes it; without memory the tier stays as large as it is."""
+        """Waits for the slab and takes it; without memory nothing is made ahead any more."""
         assert self._growth is not None
         growth, self._growth = self._growth, None
         growth.done.wait()
@@ -235,14 +244,9 @@ class PoolTier:
         if slab is not None:
             self._free.extend(slab.unbind(0))
             self._slots += len(slab)
-            return
-        log.warning("tier %s cannot grow: %s", self.name, growth.error)
-        if self._slots < self._limit:
-            self._limit = self._slots
-            self._notices.append(
-                f"The {self.name} memory tier stops at {self._limit * self._slot_bytes / 1e9:.2f} GB of "
-                f"its {self.quota_bytes / 1e9:.2f} GB, because the machine has no more; lower its quota."
-            )
+        else:
+            log.warning("tier %s cannot grow: %s", self.name, growth.error)
+            self._ready = 0
 
     def take(self, handle: int, data: PageData) -> None:
         """Into a free slot, on a GPU without waiting."""
@@ -354,6 +358,8 @@ class PoolTier:
         """Let go of all slabs."""
         self._lane.close()
         self._pinner.close()
+        self._pinner.take_finished()  # a slab that nobody took
+        self._growth = None
         for lock in self._locks:
             lock.free()
         self._slots, self._free, self._limit, self._locks = 0, [], 0, []
