@@ -90,8 +90,8 @@ def ask_save(parent: QWidget, name: str) -> str:
     return {int(kinds.Save): "save", int(kinds.Discard): "discard"}.get(box.exec(), "cancel")
 
 
-def ask_recover(parent: QWidget, name: str) -> bool:
-    """Whether unsaved work shall be opened; otherwise it is thrown away."""
+def ask_recover(parent: QWidget, name: str) -> str:
+    """`recover`, `discard`, or `later` (Esc, too): only a button that says so throws work away."""
     box = QMessageBox(
         QMessageBox.Icon.NoIcon,
         translate("Dialogs", "Unsaved work"),
@@ -101,10 +101,13 @@ def ask_recover(parent: QWidget, name: str) -> bool:
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setInformativeText(translate("Dialogs", "Its unsaved changes were kept."))
     recover = box.addButton(translate("Dialogs", "Recover"), QMessageBox.ButtonRole.AcceptRole)
-    box.addButton(translate("Dialogs", "Discard"), QMessageBox.ButtonRole.RejectRole)
+    discard = box.addButton(translate("Dialogs", "Discard"), QMessageBox.ButtonRole.DestructiveRole)
+    later = box.addButton(translate("Dialogs", "Later"), QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(recover)
+    box.setEscapeButton(later)
     box.exec()
-    return box.clickedButton() is recover
+    clicked = box.clickedButton()
+    return "recover" if clicked is recover else "discard" if clicked is discard else "later"
 
 
 def _keys_text(keys: str) -> str:

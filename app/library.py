@@ -138,10 +138,10 @@ class Library(QObject):
     def _offer(self, lost: Recovered) -> None:
         """Nothing is thrown away before it is answered, and Discard works even where the copy cannot be removed."""
         name = lost.path.stem if lost.path is not None else lost.project.name
-        if not dialogs.ask_recover(self._window, name):
+        answer = dialogs.ask_recover(self._window, name)
+        if answer == "discard":
             lost.discard()
-            return
-        if self._window.files.confirm():
+        elif answer == "recover" and self._window.files.confirm():
             self._window.files.recover(lost.project, lost.path)
             assert self.autosave is not None
             if self.autosave.keep():

@@ -21,9 +21,6 @@ SENTENCES = (
     QT_TRANSLATE_NOOP("Sentences", "{} of the {} that are free."),
     QT_TRANSLATE_NOOP("Sentences", "{} of {} of memory."),
     QT_TRANSLATE_NOOP("Sentences", "{} are free there."),
-    QT_TRANSLATE_NOOP(
-        "Sentences", "'{}' is not of this model: remove it, or take it from where the weights are from."
-    ),
     QT_TRANSLATE_NOOP("Sentences", "Give the whole path of the folder, from / on."),
     QT_TRANSLATE_NOOP("Sentences", "'{}' is a file, not a folder: choose another."),
     QT_TRANSLATE_NOOP("Sentences", "Nothing can be written to '{}': choose another folder."),

@@ -190,10 +190,10 @@ def window_killed(place: Place, period_s: float) -> dict[str, float]:
         logging.getLogger().addHandler(Strict())
         window_run.MainWindow = Looked
 
-        def recover(_window: object, name: str) -> bool:
+        def recover(_window: object, name: str) -> str:
             Looked.offered.append(name)
             os.write(told, b"r")
-            return True
+            return "recover"
 
         dialogs.ask_recover = recover
         return cli.main([str(place.project), *QUOTAS])

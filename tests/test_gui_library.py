@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent, QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton
 
 from tests.test_recorded import KOREAN, made, record
@@ -246,6 +247,32 @@ def test_case_25_discard_always_works(make_window, qtbot, tmp_path, readonly, mo
     monkeypatch.undo()
     again = make_window(remember=True)  # a box here would block the test
     qtbot.waitUntil(lambda: again.library.autosave is not None and again.world.blocks > 0, timeout=20000)
+
+
+def test_case_25_escape_throws_no_work_away(make_window, qtbot, tmp_path):
+    """Nor does a logout while the question stands: the next start asks again."""
+    folder = tmp_path / "config" / "unsaved"
+    lose(folder)
+    asked = []
+
+    def look():
+        box = QApplication.activeModalWidget()
+        if isinstance(box, QMessageBox):
+            asked.append([button.text() for button in box.buttons()])
+            QTest.keyClick(box, Qt.Key.Key_Escape)
+
+    timer = QTimer()
+    timer.timeout.connect(look)
+    timer.start(50)
+    for number in (1, 2):
+        one = make_window(remember=True)
+        qtbot.waitUntil(lambda number=number: len(asked) == number, timeout=20000)
+        qtbot.waitUntil(lambda one=one: one.library.autosave is not None, timeout=20000)
+        assert (folder / "1.recovery").exists()
+        assert one.model.timeline != OWL
+        one.files.accept_present()
+        one.close()
+    assert set(asked[0]) == {"Recover", "Discard", "Later"}
 
 
 def test_telemetry_and_panels_are_saved(make_window, qtbot, tmp_path, monkeypatch):

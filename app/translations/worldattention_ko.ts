@@ -488,6 +488,10 @@
         <source>Discard</source>
         <translation>버리기</translation>
     </message>
+    <message>
+        <source>Later</source>
+        <translation>나중에</translation>
+    </message>
 </context>
 <context>
     <name>EventTable</name>
@@ -1463,10 +1467,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>{} are free there.</source>
         <translation>{}의 여유 공간이 있습니다.</translation>
-    </message>
-    <message>
-        <source>&apos;{}&apos; is not of this model: remove it, or take it from where the weights are from.</source>
-        <translation>&apos;{}&apos;은(는) 이 모델의 것이 아닙니다. 파일을 지우거나 가중치를 받은 곳에서 다시 가져오세요.</translation>
     </message>
     <message>
         <source>Give the whole path of the folder, from / on.</source>
