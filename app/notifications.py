@@ -91,7 +91,7 @@ class Notifications(QObject):
         y = 12
         for toast in self._toasts:
             width = max(min(380, self._host.width() - 24), 120)
-            toast.setFixedSize(width, toast.layout().totalHeightForWidth(width))
+            toast.fit(width)
             toast.move(self._host.width() - toast.width() - 12, y)
             toast.raise_()
             y += toast.height() + 8
@@ -106,7 +106,7 @@ class _Toast(QFrame):
         mark, tone = _MARKS[notice.level]
         self.setObjectName("toast")
         self.setProperty("tone", tone)
-        row = QHBoxLayout(self)
+        row = self._row = QHBoxLayout(self)
         row.setContentsMargins(12, 8, 6, 8)
         row.setSpacing(10)
         sign = QLabel(mark)
@@ -135,3 +135,7 @@ class _Toast(QFrame):
         worded(close, lambda: name_button(close, self.tr("Dismiss")))
         close.clicked.connect(self.closed)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+
+    def fit(self, width: int) -> None:
+        """So wide, and as high as the words then are."""
+        self.setFixedSize(width, self._row.totalHeightForWidth(width))
