@@ -121,7 +121,9 @@ class _Toast(QFrame):
         column.setSpacing(6)
         text = plain_label(notice.text)
         text.setWordWrap(True)
-        text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)  # else it is asked for before the label knows that it wraps
+        text.setSizePolicy(policy)
         self.setAccessibleName(f"{notice.level}: {notice.text}")
         column.addWidget(text)
         if act is not None:

@@ -186,7 +186,9 @@ def test_a_notice_is_shown_once_and_logged_each_time(notices):
 def test_a_notice_can_offer_what_to_do(notices, qtbot):
     done = []
     notices.tell("It stopped.", ERROR, "Go on", lambda: done.append(1))
-    button = next(b for b in notices._toasts[0].findChildren(QPushButton) if b.text() == "Go on")
+    toast = notices._toasts[0]
+    assert toast.height() == toast.layout().totalHeightForWidth(toast.width()) > 40
+    button = next(b for b in toast.findChildren(QPushButton) if b.text() == "Go on")
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert done == [1]
     assert notices.shown == []
