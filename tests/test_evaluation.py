@@ -14,7 +14,7 @@ from worldattention.core.engine import Engine
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.evaluation import truth
 from worldattention.core.evaluation.density import HOLDS, measure_density
-from worldattention.core.evaluation.drift import DriftSettings, drift_of, evaluate_drift
+from worldattention.core.evaluation.drift import DriftSettings, cycle_frames, drift_of, evaluate_drift
 from worldattention.core.evaluation.following import FollowingSettings, evaluate_following
 from worldattention.core.evaluation.following_report import FOLLOWED
 from worldattention.core.evaluation.pictures import Energies, gradient_energy, motion_energy
@@ -22,12 +22,14 @@ from worldattention.core.evaluation.reading import measure_reader
 from worldattention.core.evaluation.recall_plan import plan_scene
 from worldattention.core.evaluation.statistics import estimate_mean, estimate_ratio
 from worldattention.core.evaluation.worlds import OneWorld
-from worldattention.core.geometry import POCKET_GEOMETRY
+from worldattention.core.geometry import FPS, POCKET_GEOMETRY
 from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder
 from worldattention.core.pocket.mentions import parse
 from worldattention.core.pocket.reader import Reader
+from worldattention.core.pocket.render import render
+from worldattention.core.pocket.scenes import Scene, sample_hidden
 from worldattention.core.pocket.truth import ATTRIBUTES, PLACE_ATTRIBUTES
-from worldattention.core.pocket.vocabulary import PLACES
+from worldattention.core.pocket.vocabulary import ACTIONS, PLACES
 from worldattention.core.telemetry import BlockResult
 
 SIZES = replace(POCKET_GEOMETRY, height=8, width=16)
@@ -158,6 +160,23 @@ def test_what_repeats_does_not_drift():
     assert drift_of(wave[:99], 40) > 1, "chunks shorter than a cycle are taken whole"
     low = np.where(frames < 40, 0.5, 1.0) * wave
     assert drift_of(low, 40) == pytest.approx(45 * (1 / 0.75 - 1))
+
+
+def test_true_scenes_move_alike_after_a_cycle():
+    """Every action's motion, as drawn, one cycle later: the same but for the weather, which is clear here."""
+    for action in range(len(ACTIONS)):
+        words = replace(plan_scene(0, 0)[0], action=action, weather=0)
+        cycle = cycle_frames(words)
+        names = ("sex", "shirt", "action", "place", "time", "weather")
+        scene = Scene(*(torch.tensor([[getattr(words, name)]]) for name in names))
+        hidden = sample_hidden(1, torch.Generator().manual_seed(action), "cpu")
+        times = torch.arange(3, 3 + cycle, 7)
+        seconds = (torch.stack([times, times + 1, times + cycle, times + cycle + 1]).flatten() / FPS)[None]
+        which = torch.zeros(seconds.shape, dtype=torch.long)
+        frames = render(hidden, scene, which, seconds)[0].unflatten(0, (4, -1))
+        moves = (255 * (frames[1::2] - frames[::2])).square().mean((-1, -2, -3))
+        assert moves[0].sum() > 1
+        torch.testing.assert_close(moves[0].sum(), moves[1].sum(), rtol=0.05, atol=0.1)
 
 
 def test_energies_of_parts_are_those_of_the_whole():

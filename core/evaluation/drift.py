@@ -25,12 +25,10 @@ from worldattention.core.evaluation.statistics import Estimate, estimate_mean, e
 from worldattention.core.evaluation.vde import CHUNKS, video_drift_error
 from worldattention.core.evaluation.worlds import World, Worlds
 from worldattention.core.geometry import FPS
-from worldattention.core.pocket.actor import PERIOD_SECONDS
+from worldattention.core.pocket.actor import PERIOD_SECONDS, WALK_SECONDS
+from worldattention.core.pocket.vocabulary import ACTIONS
 
 ENERGIES = ("gradient", "motion", "true_gradient", "true_motion")
-CYCLE_FRAMES = round(PERIOD_SECONDS * FPS)
-"""What an actor does repeats after so many frames: a part of a video that ends within a repetition would count it in
-part, and true scenes would drift."""
 LEAST = 1e-6
 """Energies below this are none: a still picture has no motion to divide by."""
 
@@ -170,8 +168,11 @@ def drift_of_records(records: Sequence[Record]) -> DriftReport:
 
 
 def _report(courses: Sequence[Course], attention: str, settings: DriftSettings) -> DriftReport:
-    made = _estimates([one.gradient for one in courses], [one.motion for one in courses], settings)
-    true = _estimates([one.true_gradient for one in courses], [one.true_motion for one in courses], settings)
+    cycles = [cycle_frames(plan_scene(one.index, settings.seed)[0]) for one in courses]
+    made = _estimates([one.gradient for one in courses], [one.motion for one in courses], cycles, settings)
+    true = _estimates(
+        [one.true_gradient for one in courses], [one.true_motion for one in courses], cycles, settings
+    )
     first = [max(one.read_first, LEAST) for one in courses]
     read = estimate_ratio([one.read_last for one in courses], first, settings.seed)
     made = {**made, "read-back, last over first": read}
@@ -218,7 +219,7 @@ def _share(reader: Reads, frames: Frames, scene: SceneWords, stride: int) -> flo
 
 
 def _estimates(
-    gradients: Sequence[Values], motions: Sequence[Values], settings: DriftSettings
+    gradients: Sequence[Values], motions: Sequence[Values], cycles: Sequence[int], settings: DriftSettings
 ) -> dict[str, Estimate]:
     seed, end = settings.seed, round(settings.end_seconds * FPS)
 
@@ -232,14 +233,21 @@ def _estimates(
         "sharpness, last over first": last_over_first(gradients),
         "motion, last over first": last_over_first(motions),
         "VDE of sharpness": estimate_mean([drift_of(one) for one in gradients], seed),
-        "VDE of motion": estimate_mean([drift_of(one, CYCLE_FRAMES) for one in motions], seed),
+        "VDE of motion": estimate_mean(list(map(drift_of, motions, cycles)), seed),
     }
+
+
+def cycle_frames(scene: SceneWords) -> int:
+    """After so many frames a scene moves as before: a part of a video that ends within a repetition would take it in
+    in part, and true scenes would drift. Who walks goes to and fro, which moves alike."""
+    walks = ACTIONS[scene.action] == "dog"
+    return round((WALK_SECONDS / 2 if walks else PERIOD_SECONDS) * FPS)
 
 
 def drift_of(values: Values, cycle: int = 1) -> float:
     """Video drift error of a metric of every frame [T], in ten equal parts; a rest at the end is left out.
 
-    A part's metric is its mean over as many whole cycles of `cycle` frames as fit into the part.
+    A part's metric is its mean over as many whole cycles of `cycle` frames as fit into it; of all if none does.
     """
     length = (len(values) + 1) // CHUNKS  # pairs of frames are one fewer than frames
     kept = length // cycle * cycle or length
