@@ -18,7 +18,7 @@ from worldattention.core.pocket.scenes import sample_hidden, sample_scenes
 from worldattention.core.pocket.truth import ATTRIBUTES, labels
 
 FRAMES = 12
-AT_ONCE = 8
+AT_ONCE, GPU_AT_ONCE = 8, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,11 @@ def measure_reader(
     generator = torch.Generator(device).manual_seed(seed)
     right = torch.zeros(len(ATTRIBUTES), dtype=torch.long)
     asked = torch.zeros_like(right)
-    for start in range(0, scenes, AT_ONCE):
+    at_once = GPU_AT_ONCE if device.type == "cuda" else AT_ONCE
+    for start in range(0, scenes, at_once):
         if cancel is not None and cancel():
             raise Cancelled
-        count = min(AT_ONCE, scenes - start)
+        count = min(at_once, scenes - start)
         hidden, scene = sample_hidden(count, generator, device), sample_scenes(count, 1, generator, device)
         which = torch.zeros(count, FRAMES, dtype=torch.long, device=device)
         begin = 60 * torch.rand(count, 1, generator=generator, device=device)
