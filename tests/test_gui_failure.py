@@ -122,7 +122,7 @@ def test_an_unusable_cache_folder_costs_the_past_but_not_the_world(make_window, 
     one = make_window(setup={"cache_folder": tmp_path / "file" / "cache"})
     qtbot.waitUntil(lambda: one.world.blocks > 8, timeout=20000)
     assert one.world.state == "ready"
-    assert list(one.world.log.records()) == []
+    assert len(one.world.log) < 3  # what was made before the failure was known is in memory
     one.export_flow.begin(
         ExportJob(tmp_path / "pictures", 4, kind=PICTURES, first_frame=one.world.reel.made - 4)
     )
