@@ -34,6 +34,7 @@ from worldattention.app.saved_worlds import SavedWorlds
 from worldattention.app.seeking import Seeking
 from worldattention.app.settings import SettingsFlow
 from worldattention.app.status import StatusBar
+from worldattention.app.texts import worded
 from worldattention.app.timeline.dock import TimelineDock
 from worldattention.app.timeline.layout import clock
 from worldattention.app.timeline.model import TimelineModel
@@ -98,7 +99,7 @@ class MainWindow(QMainWindow):
         self._default_state = self.saveState(window_state.VERSION)
         if setup.state_file is not None:
             window_state.restore(self, setup.state_file)
-        self.refresh_title()
+        worded(self, self.refresh_title)
 
     def start(self) -> None:
         """Begins to load the world."""

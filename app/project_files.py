@@ -91,7 +91,9 @@ class ProjectFiles(QObject):
     @property
     def name(self) -> str:
         """The project's name for people."""
-        return self.path.stem if self.path is not None else self.saved.name
+        if self.path is not None:
+            return self.path.stem
+        return self.tr("Untitled") if self.saved.name == new_project().name else self.saved.name
 
     @property
     def project(self) -> Project:

@@ -95,7 +95,7 @@ def korean(found):
 
 def at_rest(make_window, qtbot, **more):
     """A window whose world stands still after a recall, with a word typed and steps to undo."""
-    one = make_window(**more)
+    one = make_window(name="Untitled", **more)
     blocks(qtbot, one, 8)
     one.actions_by_name["play"].trigger()
     one.script.hold = threading.Event()  # nothing is made from here on
@@ -129,6 +129,7 @@ def test_every_word_of_an_open_window_changes_and_comes_back(make_window, qtbot,
     left = {text for text in changed if latin([text]) - known}
     assert not left
     assert len(korean(changed)) > 150
+    assert one.windowTitle().startswith("제목 없음")
     assert one.actions_by_name["undo"].text().startswith("실행 취소")
     assert not latin([one.actions_by_name["undo"].text()])
     speak(qapp, qtbot, one, "en")

@@ -1198,6 +1198,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>월드 (*.world)</translation>
     </message>
     <message>
+        <source>Untitled</source>
+        <translation>제목 없음</translation>
+    </message>
+    <message>
         <source>Save the world</source>
         <translation>월드 저장</translation>
     </message>
