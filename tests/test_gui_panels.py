@@ -352,3 +352,20 @@ def test_no_view_shows_a_negative_score(qtbot, records):
     ]
     assert not [text for text in said if re.search(r"[-−]\d", text)]
     assert all("–" in text for text in said)
+
+
+def test_where_there_is_little_room_the_bars_stand_alone(qtbot, records):
+    panel = MemoryPanel()
+    qtbot.addWidget(panel)
+    panel.resize(400, 130)
+    panel.show()
+    qtbot.waitUntil(lambda: panel.plot.isVisible() and not panel.bars.isVisible(), timeout=20000)
+    assert panel.plot.hint  # nothing to see yet, and it says so
+    for height, curves in ((130, False), (240, True), (130, False)):
+        panel.show_blocks(records[:9])
+        panel.resize(400, height)
+        qtbot.waitUntil(lambda curves=curves: panel.plot.isVisible() == curves, timeout=20000)
+        assert panel.bars.isVisible()
+    panel.clear()
+    assert not panel.plot.isHidden()
+    assert panel.plot.hint

@@ -198,8 +198,13 @@ class MemoryPanel(PanelDock):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """Bars first, once there are any; until then all of it is the sentence's that stands on the plot."""
         room = self.widget().height() - self.bars.sizeHint().height()
-        self.plot.setVisible(room >= PLOT_ROOM)
+        self.bars.setVisible(bool(self._blocks))
+        self.plot.setVisible(not self._blocks or room >= PLOT_ROOM)
 
     def _colour_curves(self) -> None:
         for tier, curve in self._curves.items():
@@ -221,6 +226,7 @@ class MemoryPanel(PanelDock):
         if telemetry:
             self._tiers = telemetry[-1].tiers
             self.bars.show_tiers(self._tiers, self._rates(self._tiers))
+            self._share_room()
             self._draw_plot()
 
     def clear(self) -> None:
@@ -235,6 +241,7 @@ class MemoryPanel(PanelDock):
             line.hide()
         self.plot.show_empty(True)
         self.bars.show_tiers((), {})
+        self._share_room()
         self.set_readout("")
 
     def _draw_plot(self) -> None:
