@@ -77,9 +77,9 @@ def benchmark_index(
     `play` says how long the stretch in the tiers is, where it lies and how it is coded; `pages` are in the index.
 
     Returns:
-        A record for JSON: `fresh` and `long` (medians in milliseconds of steady blocks and of those that recall, the
-        mean `block_ms` of all, with the lines of the log as `told_ms`; pages by tier), `over` (speed of the long world
-        over the fresh one by each), `scoring`.
+        A record for JSON: `fresh` and `long` (medians in milliseconds of steady blocks and of those that recall,
+        `block_ms` of a switch and the blocks behind it, with the lines of the log as `told_ms`; pages by tier), `over`
+        (speed of the long world over the fresh one by each), `scoring`.
 
     Raises:
         Cancelled: `cancel` said so.
@@ -155,15 +155,16 @@ def _turn(turn: int) -> Iterator[tuple[str, str]]:
 
 
 def _row(world: _World) -> dict[str, Any]:
-    bank, steady = world.engine.bank, world.blocks["steady"]
-    block = statistics.mean([*steady, *world.blocks["recall"]])
+    bank, steady = world.engine.bank, statistics.median(world.blocks["steady"])
+    recall, line = statistics.median(world.blocks["recall"]), statistics.median(world.lines)
+    block = (recall + STEADY_BLOCKS * steady) / (1 + STEADY_BLOCKS)
     times = {
-        "steady_ms": statistics.median(steady),
-        "slowest_steady_ms": max(steady),
-        "recall_ms": statistics.median(world.blocks["recall"]),
+        "steady_ms": steady,
+        "slowest_steady_ms": max(world.blocks["steady"]),
+        "recall_ms": recall,
         "block_ms": block,
-        "line_ms": statistics.mean(world.lines),
-        "told_ms": block + statistics.mean(world.lines),
+        "line_ms": line,
+        "told_ms": block + line,
     }
     return {
         **{name: round(value, 3) for name, value in times.items()},

@@ -11,7 +11,8 @@ that is not exactly what was asked for is refused. Never pickle. Little-endian.
 import errno
 import struct
 import zlib
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
@@ -30,7 +31,7 @@ _DTYPES = {torch.bfloat16: 1, torch.float16: 2, torch.float32: 3}
 _FIXED = struct.Struct("<8s H H 16s Q 32s I I I I I I")
 _LAYER = struct.Struct("<Q I I")
 _CRC = struct.Struct("<I")
-_LARGE_BYTES, _THREADS = 256 << 10, 8
+_LARGE_BYTES, _THREADS = 8 << 20, 8
 
 
 class PageFileError(Exception):
@@ -79,9 +80,19 @@ def _as_bytes(part: Tensor) -> memoryview:
     return part.numpy().data
 
 
-def _checkers(key: PageKey) -> ThreadPoolExecutor:
-    """What computes CRCs beside a read: they take longer than the reading, so several threads share large ones."""
-    return ThreadPoolExecutor(_THREADS if key.part_bytes() >= _LARGE_BYTES else 1, "page-checker")
+def _checksums_of(parts: Sequence[memoryview]) -> Iterator[int]:
+    """CRCs of parts; those of a large model take seconds, which several threads share"""
+    if not parts or parts[0].nbytes < _LARGE_BYTES:
+        yield from map(zlib.crc32, parts)
+        return
+    with ThreadPoolExecutor(_THREADS, "page-checker") as pool:
+        yield from pool.map(zlib.crc32, parts)
+
+
+def _halves(parts: Tensor) -> list[memoryview]:
+    """`parts [layers, 2, n]` uint8, contiguous: keys and values layer by layer."""
+    whole, size = _as_bytes(parts.view(-1)), parts.shape[-1]
+    return [whole[start : start + size] for start in range(0, whole.nbytes, size)]
 
 
 def write_page(path: Path, key: PageKey, parts: Tensor, disk: DiskIO) -> int:
@@ -90,16 +101,14 @@ def write_page(path: Path, key: PageKey, parts: Tensor, disk: DiskIO) -> int:
     Raises:
         OSError: the disk is full, broken, or the file is there already.
     """
-    with _checkers(key) as pool:
-        halves = list(pool.map(zlib.crc32, map(_as_bytes, parts.flatten(0, 1))))
+    halves = list(_checksums_of(_halves(parts)))
     sums = list(zip(halves[::2], halves[1::2], strict=True))
     temporary = path.with_suffix(".tmp")
     descriptor = disk.create(temporary)
     try:
         try:
             _write_all(disk, descriptor, memoryview(key.header(sums)))
-            for layer in parts:
-                _write_all(disk, descriptor, _as_bytes(layer.reshape(-1)))
+            _write_all(disk, descriptor, _as_bytes(parts.view(-1)))
         finally:
             disk.close(descriptor)
         disk.replace(temporary, path)
@@ -142,13 +151,10 @@ def _read_verified(disk: DiskIO, descriptor: int, key: PageKey, parts: Tensor) -
     header = bytearray(key.header_bytes())
     _read_all(disk, descriptor, memoryview(header))
     expected = _checksums(bytes(header), key)
-    found: list[Future[int]] = []
-    with _checkers(key) as pool:
-        for part in map(_as_bytes, parts.flatten(0, 1)):
-            _read_all(disk, descriptor, part)
-            found.append(pool.submit(zlib.crc32, part))
+    _read_all(disk, descriptor, _as_bytes(parts.view(-1)))
+    found = _checksums_of(_halves(parts))
     for number, (crc, stored) in enumerate(zip(found, chain.from_iterable(expected), strict=True)):
-        if crc.result() != stored:
+        if crc != stored:
             raise PageFileError(f"layer {number // 2} is damaged")
 
 

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from worldattention.core.config import RETRIEVAL_POLICIES, Preset, RetrievalPolicy
 
+_CACHED_NUMBERS = 1 << 18
 LATENTS_A_MINUTE = 240  # four pixel frames each, at 16 a second
 
 
@@ -78,11 +79,19 @@ class Retrieval:
 def cosine_with_chunks(prompt_vector: Tensor, prompts: Tensor) -> Tensor:
     """Stage 1: unit `[E]` and unit `[C, E]` -> `[C]` fp32.
 
-    Summed row by row (not as a matrix product), so that equal prompts get bit-equal cosines.
+    Summed row by row (not as a matrix product), so that equal prompts get bit-equal cosines; some rows at once, all
+    alike many, so that they stay in the cache.
     """
-    if prompts.shape[0] == 0:
+    count = prompts.shape[0]
+    if count == 0:
         return torch.empty(0)
-    return (prompts.float() * prompt_vector.to(prompts.device, torch.float32)).sum(dim=-1).cpu()
+    vector = prompt_vector.to(prompts.device, torch.float32)
+    rows = min(count, max(64, _CACHED_NUMBERS // prompts.shape[1]))
+    cosines = vector.new_empty(count)
+    for start in range(0, count, rows):
+        part = slice(min(start, count - rows), min(start, count - rows) + rows)
+        cosines[part] = (prompts[part].float() * vector).sum(dim=-1)
+    return cosines.cpu()
 
 
 def score_pages(query: Tensor, means: Tensor, preset: Preset = "playground") -> Tensor:
@@ -185,6 +194,12 @@ def _preference(policy: RetrievalPolicy, pool: Tensor, scores: Tensor, seed: int
     return pool[torch.sort(scores[pool], descending=True, stable=True).indices]
 
 
+def _few_first(order: Tensor) -> Iterator[int]:
+    """Page ids one by one: most are never asked for."""
+    for part in order.tensor_split([32]):
+        yield from part.tolist()
+
+
 def _each_event_first(order: list[int], chunk_of: Tensor, groups: list[list[int]]) -> list[int]:
     """`order` with the best page of every event's best chunk before all others."""
     first: list[int] = []
@@ -276,7 +291,9 @@ def retrieve(
         let_through = torch.tensor([chunk for group in groups for chunk in group], dtype=torch.int64)
         eligible &= torch.isin(spans[:, 2], let_through)
     pool = torch.nonzero(eligible).squeeze(1)
-    if 2 * len(pool) > len(scores):  # copying most rows would take longer than scoring all of them
+    if len(pool) == len(scores) > 0:
+        scores = score_pages(query, memory.means, preset)
+    elif 2 * len(pool) > len(scores):  # copying most rows would take longer than scoring all of them
         scores[pool] = score_pages(query, memory.means, preset)[pool]
     elif len(pool):
         scores[pool] = score_pages(query, memory.means[pool.to(memory.means.device)], preset)
@@ -285,7 +302,7 @@ def retrieve(
         wanted = scores - limits.similarity * _behind(each, spans[:, 2], groups)
     if limits.recency and len(pool):
         wanted = _aged(wanted, spans, int((spans[:, 0] + spans[:, 1]).max()), limits.recency)
-    order: Iterable[int] = _preference(policy, pool, wanted, seed, block).tolist()
+    order: Iterable[int] = _few_first(_preference(policy, pool, wanted, seed, block))
     if limits.diversity and policy in ("hkv", "mismatched"):
         order = islice(_diverse(list(order), wanted, memory.means, limits.diversity), 8 * limits.pages)
     if len(groups) > 1:
