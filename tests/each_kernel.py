@@ -2,14 +2,9 @@
 
 compute-sanitizer --tool memcheck python -P tests/each_kernel.py
 compute-sanitizer --tool racecheck python -P tests/each_kernel.py
-
-`control` is no kernel of ours: warps that part ways, each with memory of its own. What racecheck reports of it is the
-compiler's way to hand warps their work, and is reported of every kernel that is made so.
 """
 
 import torch
-from triton.experimental import gluon
-from triton.experimental.gluon import language as gl
 
 from worldattention.kernels import ops
 from worldattention.kernels.backends import HOPPER, capability
@@ -74,35 +69,7 @@ def pages(channels: int) -> None:
         assert out.isfinite().all()
 
 
-@gluon.jit
-def _store(out, FIRST: gl.constexpr, WARPS: gl.constexpr):
-    at = FIRST + gl.arange(0, 32 * WARPS, gl.BlockedLayout([1], [32], [WARPS], [0]))
-    gl.store(out + at, at)
-
-
-@gluon.jit
-def control(out, num_warps: gl.constexpr):
-    START: gl.constexpr = 0
-    SECOND: gl.constexpr = 128
-    THIRD: gl.constexpr = 256
-    FOUR: gl.constexpr = 4
-    ONE: gl.constexpr = 1
-    gl.warp_specialize(
-        [(_store, (out, START, FOUR)), (_store, (out, SECOND, FOUR)), (_store, (out, THIRD, ONE))],
-        [4, 1],
-        [64, 64],
-    )
-
-
-def warps_that_part_ways() -> None:
-    out = torch.full((288,), -1, dtype=torch.int32, device=DEVICE)
-    control[(2,)](out, num_warps=4)
-    assert torch.equal(out.cpu(), torch.arange(288, dtype=torch.int32))
-
-
 if __name__ == "__main__":
-    if capability(DEVICE) == HOPPER:
-        warps_that_part_ways()
     for width in (64, 128):
         for size in (64, 128):
             sparse_branch(width, size)
