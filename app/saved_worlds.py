@@ -88,8 +88,8 @@ class SavedWorlds(QObject):
             window,
             self.tr("Save world"),
             self.tr(
-                "Save its pages too? With them any machine goes on with the very same pictures; without, the "
-                "folder is small and they are computed again."
+                "Save its pages too? With them a machine of the same kind goes on with the very same pictures, "
+                "and no page is lost; without, the folder is small and they are computed again."
             ),
             kinds.Yes | kinds.No | kinds.Cancel,
             kinds.No,

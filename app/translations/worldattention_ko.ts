@@ -1371,8 +1371,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>월드 저장</translation>
     </message>
     <message>
-        <source>Save its pages too? With them any machine goes on with the very same pictures; without, the folder is small and they are computed again.</source>
-        <translation>페이지도 저장할까요? 페이지가 있으면 어떤 컴퓨터에서든 똑같은 화면으로 이어지고, 없으면 폴더가 작아지는 대신 다시 계산합니다.</translation>
+        <source>Save its pages too? With them a machine of the same kind goes on with the very same pictures, and no page is lost; without, the folder is small and they are computed again.</source>
+        <translation>페이지도 저장할까요? 페이지가 있으면 같은 종류의 컴퓨터에서 똑같은 화면으로 이어지고 잃는 페이지가 없습니다. 없으면 폴더가 작아지는 대신 다시 계산합니다.</translation>
     </message>
     <message>
         <source>The world is saved in “{}”.</source>
