@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QProgressBar, QPushButton
 from tests.fakes_window import FakeSession, picture
 from tests.test_gui_heartbeat import Heartbeat
 from tests.test_recorded import made, record
-from worldattention.app import project_files, replay
+from worldattention.app import project_files, replay, saved_worlds
 from worldattention.core.errors import Cancelled, UserError
 from worldattention.core.history import BlockRecord
 from worldattention.core.project import MAX_PROJECT_BYTES, Project, load_project, save_project
@@ -181,3 +181,40 @@ def test_a_huge_project_is_read_by_another_thread(make_window, qtbot, tmp_path, 
     assert [event.prompt for event in one.model.timeline.events] == [event.prompt for event in events]
     assert threads
     assert threading.main_thread() not in threads
+
+
+def test_a_saved_world_that_cannot_be_read_at_the_start_leaves_an_ordinary_window(
+    make_window, qtbot, monkeypatch, tmp_path
+):
+    """Its reading is another thread's, and the window's own world begins only when it failed or was cancelled."""
+    threads, go = [], threading.Event()
+
+    def refuse(_folder):
+        threads.append(threading.current_thread())
+        assert go.wait(20)
+        raise UserError("It is no world: choose another.")
+
+    monkeypatch.setattr(saved_worlds, "_open_world", refuse)
+    one = make_window(start=False)
+    one.saved_worlds.open_at_start(tmp_path)
+    qtbot.waitUntil(lambda: dialog_of(one) is not None, timeout=WAIT)
+    assert threads
+    assert threading.main_thread() not in threads
+    assert one.viewport.overlay is not None
+    assert one.script.opened == 0
+    go.set()
+    qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=WAIT)
+    assert one.notifications.history[0].text == "It is no world: choose another."
+
+
+def test_cancelling_a_saved_world_at_the_start_leaves_an_ordinary_window(
+    make_window, qtbot, monkeypatch, tmp_path
+):
+    go = threading.Event()
+    monkeypatch.setattr(saved_worlds, "_open_world", lambda _folder: go.wait(20))
+    one = make_window(start=False)
+    one.saved_worlds.open_at_start(tmp_path)
+    qtbot.waitUntil(lambda: dialog_of(one) is not None, timeout=WAIT)
+    qtbot.mouseClick(dialog_of(one).findChild(QPushButton), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=WAIT)
+    go.set()
