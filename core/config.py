@@ -173,8 +173,8 @@ def memory_shape(config: EngineConfig) -> tuple[object, ...]:
     )
 
 
-LIVE_READ_DEADLINE_MS = 250.0
-"""A third of what a block lasts: a picture that is on time matters more than a page that is not."""
+LIVE_READ_DEADLINE_MS = 150.0
+"""A fifth of what a block lasts: a picture that is on time matters more than a page that is not."""
 
 
 def live(config: EngineConfig) -> EngineConfig:

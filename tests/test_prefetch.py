@@ -19,18 +19,20 @@ from worldattention.core.session import Session
 from worldattention.core.timeline import Event, make_timeline
 
 
-def a_timeline():
+def a_timeline(seconds=3):
     prompts = ("red ball", "blue house", "red ball")
-    return make_timeline([Event(n + 1, 3 * n, 3 * n + 3, prompt) for n, prompt in enumerate(prompts)])
+    return make_timeline(
+        [Event(n + 1, seconds * n, seconds * n + seconds, prompt) for n, prompt in enumerate(prompts)]
+    )
 
 
 def test_the_next_prompt_is_seen_some_blocks_ahead():
-    geometry, timeline = Geometry(32, 64, 4, 4, 8), a_timeline()
-    seen = [upcoming_prompt(timeline, geometry, block, "red ball") for block in range(4)]
-    assert seen == [None, "blue house", "blue house", "blue house"]
-    assert LOOK_AHEAD_BLOCKS == 4
-    assert upcoming_prompt(timeline, geometry, 4, "blue house") is None
-    assert upcoming_prompt(timeline, geometry, 9, "red ball") is None
+    geometry, timeline = Geometry(32, 64, 4, 4, 8), a_timeline(6)
+    seen = [upcoming_prompt(timeline, geometry, block, "red ball") for block in range(8)]
+    assert seen == [None] * 3 + ["blue house"] * 5
+    assert LOOK_AHEAD_BLOCKS == 6
+    assert upcoming_prompt(timeline, geometry, 8, "blue house") is None
+    assert upcoming_prompt(timeline, geometry, 19, "red ball") is None
     assert upcoming_prompt(make_timeline([]), geometry, 0, "red ball") is None
 
 

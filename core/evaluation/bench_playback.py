@@ -21,6 +21,7 @@ from worldattention.core.errors import Cancelled
 from worldattention.core.evaluation.bench_engine import SCENES, memory_bytes, what
 from worldattention.core.evaluation.timing import as_in_the_window
 from worldattention.core.fitting import warm_up
+from worldattention.core.foresight import LOOK_AHEAD_BLOCKS
 from worldattention.core.geometry import FPS
 from worldattention.core.history import block_record
 from worldattention.core.hkv.codec import CODECS, RAW, lay_out, page_bytes
@@ -34,8 +35,6 @@ from worldattention.core.telemetry import BlockTelemetry
 From = Literal["dram", "disk"]
 Progress = Callable[[int, int, str], None]
 DEVICE_PAGES = 4
-AHEAD_BLOCKS = 4
-"""So early a timeline says which prompt comes next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +204,7 @@ def _prompt(play: Play, index: int) -> str:
 
 def _foresee(engine: Engine, play: Play, index: int, prompt: str) -> None:
     """As a timeline does: the next prompt's pages are fetched while the present one still plays."""
-    for ahead in range(index + 1, min(index + 1 + AHEAD_BLOCKS, play.scene_blocks * play.scenes)):
+    for ahead in range(index + 1, min(index + 1 + LOOK_AHEAD_BLOCKS, play.scene_blocks * play.scenes)):
         if (upcoming := _prompt(play, ahead)) != prompt:
             engine.prefetch(engine.preview(upcoming))
             return

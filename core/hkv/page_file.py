@@ -11,7 +11,7 @@ that is not exactly what was asked for is refused. Never pickle. Little-endian.
 import errno
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -80,13 +80,12 @@ def _as_bytes(part: Tensor) -> memoryview:
     return part.numpy().data
 
 
-def _checksums_of(parts: Sequence[memoryview]) -> Iterator[int]:
-    """CRCs of parts; those of a large model take seconds, which several threads share"""
-    if not parts or parts[0].nbytes < _LARGE_BYTES:
-        yield from map(zlib.crc32, parts)
-        return
+def _checksums_of(parts: Sequence[memoryview]) -> list[int]:
+    """CRCs of parts. Those of a large model take seconds, which threads share; a small one they would cost more."""
+    if parts[0].nbytes < _LARGE_BYTES:
+        return [zlib.crc32(part) for part in parts]
     with ThreadPoolExecutor(_THREADS, "page-checker") as pool:
-        yield from pool.map(zlib.crc32, parts)
+        return list(pool.map(zlib.crc32, parts))
 
 
 def _halves(parts: Tensor) -> list[memoryview]:
@@ -101,7 +100,7 @@ def write_page(path: Path, key: PageKey, parts: Tensor, disk: DiskIO) -> int:
     Raises:
         OSError: the disk is full, broken, or the file is there already.
     """
-    halves = list(_checksums_of(_halves(parts)))
+    halves = _checksums_of(_halves(parts))
     sums = list(zip(halves[::2], halves[1::2], strict=True))
     temporary = path.with_suffix(".tmp")
     descriptor = disk.create(temporary)
@@ -151,11 +150,24 @@ def _read_verified(disk: DiskIO, descriptor: int, key: PageKey, parts: Tensor) -
     header = bytearray(key.header_bytes())
     _read_all(disk, descriptor, memoryview(header))
     expected = _checksums(bytes(header), key)
-    _read_all(disk, descriptor, _as_bytes(parts.view(-1)))
-    found = _checksums_of(_halves(parts))
+    found = _read_halves(disk, descriptor, parts)
     for number, (crc, stored) in enumerate(zip(found, chain.from_iterable(expected), strict=True)):
         if crc != stored:
             raise PageFileError(f"layer {number // 2} is damaged")
+
+
+def _read_halves(disk: DiskIO, descriptor: int, parts: Tensor) -> list[int]:
+    """Fill `parts`; their CRCs, of a large model's while the next ones are read."""
+    halves = _halves(parts)
+    if halves[0].nbytes < _LARGE_BYTES:
+        _read_all(disk, descriptor, _as_bytes(parts.view(-1)))
+        return [zlib.crc32(half) for half in halves]
+    jobs = []
+    with ThreadPoolExecutor(_THREADS, "page-checker") as pool:
+        for half in halves:
+            _read_all(disk, descriptor, half)
+            jobs.append(pool.submit(zlib.crc32, half))
+    return [job.result() for job in jobs]
 
 
 def _checksums(header: bytes, key: PageKey) -> list[tuple[int, int]]:
