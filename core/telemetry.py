@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from operator import attrgetter
@@ -184,7 +185,7 @@ def read_line(line: str) -> tuple[BlockTelemetry, tuple[PageRecord, ...] | None]
     wrong = [name for name, kind in plain.items() if type(getattr(found, name)).__name__ != kind]
     if wrong or not (0 <= found.block < 1 << 53 and 0 < found.frames <= _MOST_FRAMES):
         raise ValueError(f"not a telemetry record: {', '.join(wrong) or 'impossible numbers'}")
-    if "total" not in found.stage_ms:
+    if "total" not in found.stage_ms or not all(map(math.isfinite, found.stage_ms.values())):
         raise ValueError("not a telemetry record: no time")
     return found, changes
 

@@ -87,3 +87,11 @@ def test_changes_without_what_they_change_and_endless_pages_are_refused(monkeypa
     monkeypatch.setattr(telemetry_lines, "MOST_PAGES", 0)
     with pytest.raises(ValueError, match="more pages"):
         list(records_of(lines))
+
+
+@pytest.mark.parametrize("time", ["NaN", "Infinity", "-Infinity", "null"])
+def test_a_line_whose_block_took_no_time_that_can_be_is_none(time):
+    line = record(0, ()).to_json()
+    assert '"total":1.0' in line
+    with pytest.raises(ValueError, match=r"telemetry|valid"):
+        telemetry_from_json(line.replace('"total":1.0', f'"total":{time}'))
