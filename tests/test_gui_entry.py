@@ -58,12 +58,11 @@ def test_a_screenshot_of_a_world_that_fails_is_one_sentence(tmp_path):
 
 def test_a_size_below_the_smallest_is_told(make_window, capsys):
     one = make_window(start=False)
-    least = one.minimumSizeHint()
     for width, height, told in ((1280, 800, False), (640, 480, True)):
         one.resize(width, height)
         window_run._tell_if_larger(one, (width, height))
         assert (f"{width}x{height}" in capsys.readouterr().err) == told
-    assert one.size() == least.expandedTo(one.minimumSize())
+    assert one.width() > 640 and one.height() > 480
 
 
 def test_without_a_display_the_window_points_at_render():
