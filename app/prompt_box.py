@@ -141,7 +141,7 @@ class PromptBox(QWidget):
         """`text` is of another world: what would be shown instead, if it still stands in the line."""
         if text == self.edit.text().strip():
             self._show_answer(
-                lambda: self.tr("This world does not know that; it will show the nearest: {}").format(
+                lambda: self.tr("This world does not know all of that; it will show the nearest: {}").format(
                     nearest
                 ),
                 "warning",

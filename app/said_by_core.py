@@ -188,6 +188,9 @@ SENTENCES = (
     ),
     QT_TRANSLATE_NOOP("Sentences", "This world understands English and Korean; it will show: {}"),
     QT_TRANSLATE_NOOP(
+        "Sentences", "This prompt is longer than the sentences that this world knows; it will show: {}"
+    ),
+    QT_TRANSLATE_NOOP(
         "Sentences",
         "This world knows villages, beaches, mountains and cities, and people with balls, ribbons, "
         "torches, kites, dogs or balloons; it will show the nearest: {}",

