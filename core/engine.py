@@ -235,7 +235,7 @@ class Engine:
             draft = self._open_window(changed, replay)
         recall = self._memory.recall_due(prompt, self.block, changed, self._last_policy)
         velocity = self._velocity(draft, spoken, recall, cancel, watch)
-        count, place = self.model.restarts if changed else 0, self.model.device
+        count, place = 0 if self.block else self.model.restarts, self.model.device
         noise, *again = block_noises(self.config.seed, self.block, self.geometry.latent_shape, count, place)
         with watch("denoise"):
             latents = denoise(noise, self._timesteps, velocity, again)

@@ -1,4 +1,4 @@
-"""The first block under a prompt goes through its last steps again: what few steps left open is decided."""
+"""A world's first block goes through its last steps again: what few steps left open is decided."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def counted(engine):
 
 
 @pytest.mark.parametrize("restarts", [0, 1, 2])
-def test_only_the_first_block_under_a_prompt_is_made_so(restarts):
+def test_only_the_first_block_of_a_world_is_made_so(restarts):
     plain, other = toy_engine(), toy_engine(model=replace(toy_model(), restarts=restarts))
     passes = counted(plain), counted(other)
     try:
@@ -59,7 +59,7 @@ def test_only_the_first_block_under_a_prompt_is_made_so(restarts):
             other.step(prompt)
             asked = [len(counts) - then for counts, then in zip(passes, before, strict=True)]
             assert asked[0] == 5, "four steps and the context"
-            assert asked[1] == 5 + RESTART_STEPS * restarts * (block in (0, 2))
+            assert asked[1] == 5 + RESTART_STEPS * restarts * (block == 0)
             same = torch.equal(plain.latents(block), other.latents(block))
             assert same == (restarts == 0)
     finally:

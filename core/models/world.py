@@ -21,7 +21,7 @@ class WorldModel:
     """Networks on one device. `new_decoder` makes a decoder with a state of its own; `hsa` has one entry a layer.
 
     `fingerprint` names weights and geometry: pages of another fingerprint are never used.
-    `restarts`: how often the first block under a prompt goes through its last steps again (`sampler.denoise`).
+    `restarts`: how often a world's first block goes through its last steps again (`sampler.denoise`).
     """
 
     name: str
