@@ -115,9 +115,8 @@ class DiskTier:
             self._spare_bytes -= size
             loan.drop()
         else:
-            while (
-                self._spares and self.used_bytes + size > self.quota_bytes
-            ):  # first, so that the disk has room
+            # Before the page is written, so that a disk as large as the quota has room for it.
+            while self._spares and self.used_bytes + size > self.quota_bytes:
                 self.free_spare(next(iter(self._spares)))
             self._queue(handle, page, loan)
         self._homes[handle] = info

@@ -184,7 +184,7 @@ def understand(text: str, encoder: TextEncoder | None = None) -> Understood:
         nearest=nearest,
         similarity=similarity,
         known=known and not long,
-        notice=None if known and not long else _notice(text, nearest, known),
+        notice=None if known and not long else _notice(text, nearest, only_long=known),
     )
 
 
@@ -218,8 +218,8 @@ def _filled(mentions: Mentions) -> Mentions:
     return Mentions(**{name: getattr(mentions, name) or 0 for name in VOCABULARY})
 
 
-def _notice(text: str, nearest: str, long: bool) -> str:
-    if long:
+def _notice(text: str, nearest: str, only_long: bool) -> str:
+    if only_long:
         return f"This prompt is longer than the sentences that this world knows; it will show: {nearest}"
     if _OTHER_LETTERS.search(text) and not is_korean(text):
         return f"This world understands English and Korean; it will show: {nearest}"
