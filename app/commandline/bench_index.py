@@ -20,11 +20,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     play = Play(seconds=arguments.past_seconds, source=arguments.pages_from, codec=options.codec or "fp8")
     with cancel_on_signal() as cancel, console.progress_bar("Index", "turns") as show:
         record = benchmark_index(model, config, arguments.repeats, play, arguments.index_pages, show, cancel)
-    if options.json:
-        console.say_json(record)
-        return 0
-    for line in table(record):
-        console.say(line)
+    console.say_record(record, table, options.json)
     return 0
 
 

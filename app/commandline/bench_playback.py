@@ -24,11 +24,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     )
     with cancel_on_signal() as cancel, console.progress_bar("Playback", "blocks") as show:
         record = benchmark_playback(model, config, play, show, cancel)
-    if options.json:
-        console.say_json(record)
-        return 0
-    for line in table(record):
-        console.say(line)
+    console.say_record(record, table, options.json)
     return 0
 
 

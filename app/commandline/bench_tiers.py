@@ -42,11 +42,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     record["source"] = "made-up numbers" if arguments.made_up else f"{options.model}, pages of a world"
     for name, effect in effects.items():
         record["codecs"][name]["recalled_scene"] = effect
-    if options.json:
-        console.say_json(record)
-    else:
-        for line in table(record):
-            console.say(line)
+    console.say_record(record, table, options.json)
     return 0
 
 

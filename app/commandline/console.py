@@ -27,6 +27,14 @@ def say_json(value: Any) -> None:
     say(json.dumps(value, allow_nan=False))
 
 
+def say_record(record: dict[str, Any], table: Callable[[dict[str, Any]], list[str]], as_json: bool) -> None:
+    """What was measured, as one JSON object or as the lines of a table."""
+    if as_json:
+        say_json(record)
+    else:
+        say("\n".join(table(record)))
+
+
 @contextmanager
 def progress_bar(title: str, unit: str) -> Iterator[Callable[[int, int, str], None]]:
     """A bar on stderr where that is a terminal, else a line every tenth of the work.
