@@ -1,16 +1,20 @@
 """`bench playback` at toy size: a past of pages, recalls out of it, and frames that are counted when they are late."""
 
 import json
+from contextlib import closing
 
 import pytest
 import torch
 
+from tests.toy import toy_engine
 from worldattention.app.cli import main
 from worldattention.app.commandline.bench_playback import table
 from worldattention.core.config import EngineConfig
 from worldattention.core.evaluation import bench_playback
+from worldattention.core.evaluation.bench_moves import moves
 from worldattention.core.evaluation.bench_playback import Clock, Play, with_tiers
 from worldattention.core.hkv import page_lock
+from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.page_lock import PageLock
 
 TOY = ["--random-weights", "toy", "--device", "cpu", "--scene-blocks", "1", "--past-seconds", "18"]
@@ -134,3 +138,19 @@ def test_memory_that_cannot_be_registered_is_taken_from_torch(driver, monkeypatc
     lock = PageLock(64)
     assert asked == [True]
     lock.free()
+
+
+@pytest.mark.parametrize("codec", ["bf16", "fp8"])
+def test_a_page_is_written_while_another_is_read(tmp_path, monkeypatch, codec):
+    read = []
+    disk_read = DiskIO.read
+    monkeypatch.setattr(DiskIO, "read", lambda *given: read.append(disk_read(*given)) or read[-1])
+    with closing(toy_engine(folder=tmp_path)) as engine, moves(engine, codec, "disk") as (start, finish):
+        [first] = tmp_path.rglob("*.page")
+        assert not read
+        for _ in range(2):
+            start()
+            finish()
+        assert sum(read) == 2 * first.stat().st_size
+        assert [first] == list(tmp_path.rglob("*.page"))
+    assert not first.exists()

@@ -6,12 +6,11 @@ else is real: the passes, the tiers, the recalls, and the clock.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -19,20 +18,17 @@ from worldattention.core.config import CodecName, EngineConfig, live
 from worldattention.core.engine import Engine
 from worldattention.core.errors import Cancelled
 from worldattention.core.evaluation.bench_engine import SCENES, memory_bytes, what
+from worldattention.core.evaluation.bench_moves import From, moves_slowdown
 from worldattention.core.evaluation.timing import as_in_the_window
 from worldattention.core.fitting import warm_up
 from worldattention.core.foresight import LOOK_AHEAD_BLOCKS
 from worldattention.core.geometry import FPS
 from worldattention.core.history import block_record
-from worldattention.core.hkv.codec import CODECS, RAW, lay_out, page_bytes
-from worldattention.core.hkv.moves import Job, Lane, SideStream
-from worldattention.core.hkv.page import PageInfo
-from worldattention.core.hkv.page_lock import PageLock
+from worldattention.core.hkv.codec import CODECS, RAW, page_bytes
 from worldattention.core.memory import kv_shape
 from worldattention.core.models.world import WorldModel
 from worldattention.core.telemetry import BlockTelemetry
 
-From = Literal["dram", "disk"]
 Progress = Callable[[int, int, str], None]
 DEVICE_PAGES = 4
 
@@ -96,6 +92,7 @@ def benchmark_playback(
         warm_up(engine, lambda share: show(0, total, "warm-up"))
         begun = time.perf_counter()
         fill(engine, play.seconds, cancel)
+        engine.bank.flush()  # as in a world that took that long to make
         filled = time.perf_counter() - begun
         stored = {tier.name: tier.used_bytes for tier in engine.bank.usage()}
         pages = len(engine.bank.pages)
@@ -109,7 +106,7 @@ def benchmark_playback(
                 tiers = [engine.bank.tier_of(page.id) for page in engine.bank.pages]
                 rows.append(_row(engine, engine.step(prompt, cancel).telemetry, tiers))
                 clock.show(rows[-1]["frames"])
-        slowdown = moves_slowdown(engine, play.codec)
+        slowdown = moves_slowdown(engine, play.codec, play.source)
         return {
             **what(model, config),
             "source": play.source,
@@ -160,41 +157,6 @@ def fill(engine: Engine, seconds: float, cancel: Callable[[], bool] | None = Non
         prompt = SCENES[0] if block < blocks // 2 else SCENES[1]
         engine.relive(block_record(prompt, engine.config), latents, (keys, values))
     engine.restore_decoder()
-
-
-@torch.inference_mode()
-def moves_slowdown(
-    engine: Engine, codec: CodecName, turns: int = 6, jobs: int = 12
-) -> dict[str, float] | None:
-    """Median milliseconds of a block's denoising beside pages on their way to DRAM without a pause, and without any.
-
-    None on a CPU, where a copy takes a core's time.
-    """
-    device, shape = engine.model.device, kv_shape(engine.model)
-    if device.type != "cuda":
-        return None
-    frames = engine.config.cache.page_frames
-    info = PageInfo(0, 0, frames, 0, 0)
-    source = lay_out(
-        info, shape, RAW, torch.zeros(page_bytes(RAW, shape, frames), dtype=torch.uint8, device=device)
-    )
-    lock = PageLock(page_bytes(CODECS[codec], shape, frames))
-    target = lay_out(info, shape, CODECS[codec], lock.memory)
-    lane, side = Lane("page-mover-bench"), SideStream()
-    times: dict[str, list[float]] = {"still": [], "moving": []}
-    try:
-        for _ in range(turns):
-            for kind, column in times.items():
-                torch.cuda.synchronize(device)
-                for _ in range(jobs if kind == "moving" else 0):
-                    lane.submit(Job(0, lambda: side.run(lambda: source.copy_into(target), None, device)))
-                column.append(engine.step(SCENES[0]).telemetry.stage_ms["denoise"])
-                lane.flush()
-    finally:
-        lane.close()
-        lock.free()
-    still, moving = (statistics.median(column) for column in times.values())
-    return {"still_ms": still, "moving_ms": moving, "slowdown": round(moving / still - 1, 4)}
 
 
 def _prompt(play: Play, index: int) -> str:

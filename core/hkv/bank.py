@@ -239,6 +239,10 @@ class KVBank:
         """Start to read pages ahead that lie on the disk, most wanted first. Never changes a result."""
         self._store.prefetch([self._handles[page] for page in page_ids])
 
+    def flush(self) -> None:
+        """Wait until every page has arrived where it belongs."""
+        self._store.flush()
+
     @property
     def recall_frames(self) -> int:
         """Latent frames that recalled pages may take in the `playground` window."""
@@ -247,12 +251,8 @@ class KVBank:
     def recall(self, page_ids: Sequence[int]) -> Recall:
         """Pin pages (each id once) and lift them to the highest tier; one whose data is gone is missed."""
         handles = [self._handles[page] for page in page_ids]
-        found = dict(zip(page_ids, self._store.acquire(handles), strict=True))
-        pages = {
-            page: PageData(self.pages[page], data.keys, data.values)
-            for page, data in found.items()
-            if data is not None
-        }
+        found = zip(page_ids, self._store.acquire(handles), strict=True)
+        pages = {page: replace(data, info=self.pages[page]) for page, data in found if data is not None}
         missed = tuple(page for page in page_ids if page not in pages)
         return Recall(pages, missed, self._store, [self._handles[page] for page in pages])
 
