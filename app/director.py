@@ -142,14 +142,19 @@ class Director:
         """Makes a block. Raises Cancelled."""
         assert self._session is not None
         block, branch = self.block, self._session.branch
-        self._publish(Begun(self.epoch, block, self.seconds(block + 1)))
-        with self._pace.block():
+        new_prompt = block > 0 and self._prompt_of(block) != self._prompt_of(block - 1)
+        self._publish(Begun(self.epoch, block, self.seconds(block + 1), self._pace.due(new_prompt)))
+        with self._pace.block(new_prompt):
             result = self._session.step(self._cancelled)
         if self._session.branch != branch:  # a past of another sitting was left for a new one
             self._publish_branches()
         if self._reel.append(self.epoch, result.frames):
             self.outputs.take_down(result)
             self._publish(Made(self.epoch, result.telemetry, self._session.last_record))
+
+    def _prompt_of(self, block: int) -> str | None:
+        assert self._session is not None
+        return self._session.timeline.prompt_at(self.seconds(block))
 
     def foresee(self, foresight: Foresight) -> None:
         """Lets a typed text be answered."""

@@ -305,11 +305,15 @@ class Branched:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """Block number `block` is being made with this prompt: all before its end is past."""
+    """Block number `block` is being made with this prompt: all before its end is past.
+
+    `due`: when it will probably be there, by `time.perf_counter`; None while that is not known.
+    """
 
     epoch: int
     block: int
     locked_seconds: float
+    due: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from worldattention.app.reel import Reel
 from worldattention.core.geometry import FPS
 
 FRAME_MS = 1000.0 / FPS
+LONGEST = 2
+"""A frame before a late block is shown for at most so many times as long as others."""
 RATE_SECONDS = 5.0
 """Over which the shown rate is taken: several blocks, since slow machines show each in a burst."""
 
@@ -18,7 +20,8 @@ RATE_SECONDS = 5.0
 class Playback(QObject):
     """Two heads on one clock: `live` is the newest frame that was let through, `position` the frame shown.
 
-    Every 62.5 ms the live head goes on by one frame; it waits where none is made and skips none. The frame shown
+    Every 62.5 ms the live head goes on by one frame; it waits where none is made and skips none. Where the next block
+    is known to be late, the frames before it are spread over the time until it is there. The frame shown
     follows it, until somebody looks at the past: then the world goes on while the past is stepped through, held,
     or played at the same speed.
     """
@@ -38,6 +41,9 @@ class Playback(QObject):
         self._waiting = False
         self._first = True  # the present frame itself is still to be shown
         self._due = 0.0
+        self._expected: tuple[float, int] | None = (
+            None  # when the next block will be there, and frames before it
+        )
         self._shown: deque[float] = deque(maxlen=round(RATE_SECONDS * FPS) + FPS)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -161,10 +167,15 @@ class Playback(QObject):
         self._position = self._live = frame
         self._held, held = False, self._held
         self._first = self._waiting = True
+        self._expected = None
         self._shown.clear()
         if held:
             self.playing_changed.emit()
         self.moved.emit()
+
+    def expect(self, moment: float | None) -> None:
+        """The block behind what is made will be there at `moment`, by `time.perf_counter`; None where nobody knows."""
+        self._expected = None if moment is None else (moment, self._reel.made)
 
     def wake(self) -> None:
         """New frames are there: goes on at once when the clock was waiting for them."""
@@ -197,11 +208,22 @@ class Playback(QObject):
         now = time.perf_counter()
         if not self._held:
             self._shown.append(now)
-        self._due += FRAME_MS / 1000
+        self._due += self._shown_for_s(now)
         if now - self._due > 2 * FRAME_MS / 1000:
             self._due = now  # the window was busy: show each frame late rather than skip any
         self._timer.start(max(0, round((self._due - now) * 1000)))
         self.moved.emit()
+
+    def _shown_for_s(self, now: float) -> float:
+        """How long the frame that is shown now stays: longer where a standing picture would follow else."""
+        usual = FRAME_MS / 1000
+        if self._expected is None or self.past or self._held:
+            return usual
+        moment, made = self._expected
+        ahead = made - 1 - self._live
+        if ahead < 0 or self._reel.made > made:
+            return usual
+        return min(max(usual, (moment - now) / (ahead + 1)), LONGEST * usual)
 
     def _advance(self) -> bool:
         """Moves the heads by a frame. False when neither could move."""

@@ -350,6 +350,7 @@ class World(QObject):
                 if message.moved:
                     self._running_changed()
             case Begun(epoch=self._epoch):
+                self.playback.expect(message.due)
                 self.begun.emit(message)
             case WouldRecall(epoch=self._epoch):
                 self.would_recall.emit(message)

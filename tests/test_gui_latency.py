@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes_window import FakeSession, Script, opener
 from worldattention.app import theme
-from worldattention.app.latency import LatencyProbe, LatencyReport
+from worldattention.app.latency import Gap, LatencyProbe, LatencyReport
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.core.errors import UserError
 from worldattention.core.project import Project
@@ -37,6 +37,10 @@ def test_every_prompt_is_timed_until_it_is_painted(window, qtbot):
     assert record["n"] == len(record["seconds"]) == 3
     assert 0 < record["median_s"] <= record["worst_s"] < 30
     assert 0 < record["longest_gap_s"] < 30
+    made = {block.block: block for block in window.world.telemetry}
+    for gap in record["gaps"]:
+        assert gap["stage_ms"] == made[gap["block"]].stage_ms
+        assert gap["frame"] <= 12 * gap["block"]  # nothing that is made later can be waited for
     said = [record.prompt for record in window.world.telemetry if record.prompt_changed]
     assert len(set(said)) >= 3
 
@@ -55,5 +59,15 @@ def test_a_window_that_was_closed_has_no_report(window):
 
 
 def test_the_report_names_median_and_longest_gap():
-    record = LatencyReport((0.5, 2.0, 1.0), (0.07, 0.3, 0.06)).to_json()
+    gaps = tuple(Gap(seconds, 36, 3, 11, {"text": 20.0, "total": 900.4}) for seconds in (0.07, 0.3, 0.06))
+    record = LatencyReport((0.5, 2.0, 1.0), gaps).to_json()
     assert (record["median_s"], record["worst_s"], record["longest_gap_s"]) == (1.0, 2.0, 0.3)
+    assert record["gaps"][1] == {
+        "seconds": 0.3,
+        "frame": 36,
+        "block": 3,
+        "ahead_frames": 11,
+        "stage_ms": {"text": 20.0, "total": 900.4},
+    }
+    assert "0.300 s before frame 36" in str(gaps[1])
+    assert "block 3 was made, which was begun 11 frames ahead: text 20, total 900 ms" in str(gaps[1])

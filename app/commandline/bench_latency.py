@@ -14,10 +14,13 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     choose_platform(offscreen_will_do=True)
     from worldattention.app.window_run import measure  # the only bench that needs a window
 
-    record = measure(options, arguments.repeats).to_json()
+    report = measure(options, arguments.repeats)
+    record = report.to_json()
     if options.json:
         console.say_json(record)
         return 0
+    for seconds, gap in zip(report.seconds, report.gaps, strict=True):
+        console.say(f"{seconds:.2f} s; longest gap {gap}")
     console.say(
         f"Enter to picture: median {record['median_s']:.2f} s of {record['n']}, worst {record['worst_s']:.2f} s; "
         f"longest gap between frames meanwhile {record['longest_gap_s']:.3f} s"
