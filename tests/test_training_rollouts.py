@@ -24,6 +24,7 @@ from worldattention.core.pocket.training.rollouts import (
     Discriminator,
     FirstBlockDistillation,
     first_blocks,
+    lived_context,
     walk,
 )
 from worldattention.core.pocket.training.session import Session
@@ -69,6 +70,28 @@ def example_of(batch: int = 3, noisy: Tensor | None = None) -> Example:
     data = Batch(plan, torch.arange(batch), torch.randn(shape), prompts, shot.expand(batch, -1))
     levels = 0.1 * torch.rand(batch, frames // BLOCK)
     return Example(data, Drift(), levels, torch.randn(shape), torch.randn(shape), marks)  # type: ignore[arg-type]
+
+
+def test_a_lived_context_is_what_the_model_itself_makes_of_noise() -> None:
+    torch.manual_seed(11)
+    example, student = example_of(64), Drift(0.5)
+    generator = torch.Generator().manual_seed(3)
+    lived = lived_context(student, example, LAYOUT, generator)  # type: ignore[arg-type]
+    clean, noisy = slice(0, LAYOUT.clean), slice(LAYOUT.clean, None)
+    left = 1.0
+    for now, then in zip(noise.STEPS[:-1], noise.STEPS[1:], strict=True):
+        left *= 1 - 0.5 * (now - then)
+    levels = example.levels[:, : LAYOUT.clean // BLOCK].repeat_interleave(BLOCK, 1)[:, :, None, None, None]
+    rest = (lived.latents[:, clean] - (1 - levels) * left * example.noise[:, noisy]) / levels
+    replaced = (lived.latents[:, clean] != example.latents[:, clean]).flatten(1).any(1)
+    assert 0.85 < replaced.float().mean() < 1, "of five, four in each of two passes"
+    assert rest[replaced].std() == pytest.approx(1, abs=0.1), (
+        "the walk's end, and fresh noise of the context's level"
+    )
+    assert (lived.latents[:, noisy] == example.latents[:, noisy]).all()
+    alone = example_of(8, torch.ones(LAYOUT.frames // BLOCK, dtype=torch.bool))
+    same = lived_context(student, alone, LAYOUT, generator)  # type: ignore[arg-type]
+    assert (same.latents == alone.latents).all(), "who is all noise has no context"
 
 
 def test_first_blocks_are_those_from_nothing_and_after_a_switch() -> None:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from worldattention.core.pocket.training import noise
 from worldattention.core.pocket.training.denoiser import SequenceTransformer
 from worldattention.core.pocket.training.distributed import Group
-from worldattention.core.pocket.training.transformer import Example, Teacher, block_loss
+from worldattention.core.pocket.training.transformer import Example, Teacher, block_loss, in_context
 from worldattention.core.pocket.training.windows import BLOCK, Batch, Layout
 
 STEPS = len(noise.STEPS) - 1
@@ -43,6 +43,20 @@ def one_step(walker: Teacher, example: Example, latents: Tensor, now: float, the
     predicted = walker.velocity(example.sequences, latents, levels)
     change = (then - now) * noise.per_frame(example.noisy.float())
     return latents + change * predicted
+
+
+LIVED_PASSES = 2
+"""After so many, a block's context was made from context that was made."""
+
+
+def lived_context(
+    model: SequenceTransformer, example: Example, layout: Layout, generator: torch.Generator
+) -> Example:
+    """The example with most samples' clean frames replaced by what the model makes by all its steps, as in a running
+    world (Self Forcing, Huang et al. 2025; here all blocks at once, pass after pass)."""
+    for _ in range(LIVED_PASSES):
+        example = in_context(example, walk(model, example, STEPS), layout, generator)
+    return example
 
 
 def first_blocks(batch: Batch, layout: Layout) -> Tensor:

@@ -28,7 +28,12 @@ from worldattention.core.pocket.training.distributed import Group
 from worldattention.core.pocket.training.fidelity import fidelity
 from worldattention.core.pocket.training.hsa import HybridTransformer, layer_density, warm_up
 from worldattention.core.pocket.training.matching import MATCHED_STEPS, DistributionMatching
-from worldattention.core.pocket.training.rollouts import STEPS, Adversary, FirstBlockDistillation
+from worldattention.core.pocket.training.rollouts import (
+    STEPS,
+    Adversary,
+    FirstBlockDistillation,
+    lived_context,
+)
 from worldattention.core.pocket.training.session import TEXT_PACK, Session
 from worldattention.core.pocket.training.sharpening import Sharpener
 from worldattention.core.pocket.training.transformer import (
@@ -66,6 +71,8 @@ GUIDANCE = 1.75
 JUDGED_BATCHES = 12
 SWITCHES = Mixture(nothing=0.4, continued=0.0, switched=0.3)
 """Sequences with many first blocks; what is left returns to a scene that was left."""
+LIVED = Mixture(nothing=0.25, continued=0.2, switched=0.25)
+"""As many sequences in which a scene goes on, or comes back, as such in which it begins."""
 
 
 def text_pack(session: Session) -> None:
@@ -237,8 +244,8 @@ def matching(session: Session) -> None:
         hold,
         session.generator,
     )
-    schedule = Schedule(training.gently, lambda progress: 0.3)
-    _train(session, "matching", trainee, MEMORY_LAYOUT, SWITCHES, schedule, objective)
+    schedule = Schedule(training.gently, lambda progress: 0.5, lived_context)
+    _train(session, "matching", trainee, MEMORY_LAYOUT, LIVED, schedule, objective)
     if session.group.leads:
         were, are = judged(session, before), judged(session, trainee.average)
         kept = are.get("distance", 0.0) <= were.get("distance", 0.0)

@@ -181,24 +181,29 @@ def flow_loss(model: SequenceTransformer, example: Example) -> Tensor:
 def own_context(
     model: SequenceTransformer, example: Example, layout: Layout, generator: torch.Generator
 ) -> Example:
-    """The example with four of five samples' clean frames replaced by what the model makes of them in one step.
-
-    Samples without clean frames (all is noisy) stay as they are.
-    """
-    device = generator.device
-    count = len(example.levels)
-    clean, noisy = slice(layout.memory, layout.noisy_from), slice(layout.noisy_from, None)
+    """The example with four of five samples' clean frames replaced by what the model makes of them in one step."""
     groups = layout.clean // BLOCK
-    u = 0.2 + 0.6 * torch.rand(count, groups, generator=generator, device=device)
+    u = 0.2 + 0.6 * torch.rand(len(example.levels), groups, generator=generator, device=generator.device)
     levels = example.levels.clone()
     levels[:, -groups:] = noise.shifted(u, noise.SHIFT)
     latents = noise.mix(example.batch.latents, example.noise, levels)
     predicted = example.sequences.velocity(model, latents, levels)
-    made = latents - noise.per_frame(levels) * predicted
-    chosen = torch.rand(count, generator=generator, device=device) < 0.8
-    chosen &= ~example.noisy[:, layout.memory // BLOCK]
+    return in_context(example, latents - noise.per_frame(levels) * predicted, layout, generator)
+
+
+@torch.no_grad()
+def in_context(example: Example, made: Tensor, layout: Layout, generator: torch.Generator) -> Example:
+    """The example with four of five samples' clean frames replaced by the noisy frames of `made` [B, F, C, h, w].
+
+    Samples without clean frames (all is noisy) stay as they are.
+    """
+    device = generator.device
+    clean, noisy = slice(layout.memory, layout.noisy_from), slice(layout.noisy_from, None)
+    blocks = slice(layout.memory // BLOCK, layout.noisy_from // BLOCK)
+    chosen = torch.rand(len(example.levels), generator=generator, device=device) < 0.8
+    chosen &= ~example.noisy[:, blocks.start]
     fresh = torch.randn(made[:, noisy].shape, generator=generator, device=device)
-    again = noise.mix(made[:, noisy], fresh, example.levels[:, layout.memory // BLOCK : -groups])
+    again = noise.mix(made[:, noisy], fresh, example.levels[:, blocks])
     replaced = example.latents.clone()
     replaced[:, clean] = torch.where(chosen[:, None, None, None, None], again, replaced[:, clean])
     return Example(example.batch, example.sequences, example.levels, replaced, example.noise, example.noisy)
@@ -262,12 +267,17 @@ class StepDistillation:
         return step_loss(student, self.teacher, example, self.generator)
 
 
+Context = Callable[[SequenceTransformer, Example, Layout, torch.Generator], Example]
+"""Puts what the model makes where an example has true frames to look back at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How a stage goes: learning rate as a function of progress, share of steps over own context."""
+    """How a stage goes: learning rate as a function of progress, share of steps over own context, and which."""
 
     rate: Callable[[float], float]
-    own_context: Callable[[float], float] = lambda progress: 0.0
+    own_share: Callable[[float], float] = lambda progress: 0.0
+    context: Context = own_context
 
 
 def constant(progress: float) -> float:
@@ -321,8 +331,8 @@ class Run:
             if self.clock.step % self.renew_every == 0:
                 source.pool.renew(self.renew)
             example = make_example(source, planner, self.mixture, self.layout, head_dim)
-            if self._chance(self.schedule.own_context(progress)):
-                example = own_context(trainee.model, example, self.layout, source.generator)
+            if self._chance(self.schedule.own_share(progress)):
+                example = self.schedule.context(trainee.model, example, self.layout, source.generator)
             losses.append(self._descend(example, self.schedule.rate(progress)))
             if self.clock.step % 50 == 0:
                 self._report(losses)
@@ -340,8 +350,10 @@ class Run:
         """Compile everything before the clock starts: a few steps whose learning rate is nothing."""
         for _ in range(2):
             example = make_example(self.source, planner, self.mixture, self.layout, head_dim)
-            if self.schedule.own_context(1.0) > 0:
-                example = own_context(self.trainee.model, example, self.layout, self.source.generator)
+            if self.schedule.own_share(1.0) > 0:
+                example = self.schedule.context(
+                    self.trainee.model, example, self.layout, self.source.generator
+                )
             self._descend(example, 0.0)
         if self.trainee.group.device.type == "cuda":
             torch.cuda.synchronize()
