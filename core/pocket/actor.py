@@ -25,7 +25,7 @@ from worldattention.core.pocket.vocabulary import ACTIONS, TIMES, WEATHERS
 PERIOD_SECONDS = 2.5  # every motion repeats after a whole number of these
 WALK_SECONDS = 12.5
 FOOT_Y, HIP_Y, SHOULDER_Y, HEAD_Y = 116.0, 89.0, 66.5, 53.0
-_WALK_REACH = 24.0
+_WALK_REACH = 14.0
 _UPPER_ARM = 11.5
 
 

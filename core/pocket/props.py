@@ -27,7 +27,7 @@ def hands_of(c: Cast) -> Hands:
     prop, free = {}, dict.fromkeys(ACTIONS, rest)
     ball_x, ball_y, _ = _ball(c)
     prop["ball"] = ((ball_x - c.x) * c.side, ball_y)
-    prop["ribbon"] = (20 + 5 * c.phase.cos(), y - 2 + 8 * swing)
+    prop["ribbon"] = (20 + 4 * c.phase.cos(), y - 2 + 5 * swing)
     prop["torch"] = (16 + 2 * c.phase.cos(), y + 13 + 2 * swing)
     free["torch"] = (-16 + 2 * c.phase.cos(), y + 13 - 2 * swing)
     prop["kite"] = (15 * one, y + 1)
@@ -82,7 +82,7 @@ def _draw_ribbon(s: Strokes, c: Cast, hands: Hands) -> None:
     part = torch.arange(_RIBBON_PARTS + 1, device=c.x.device, dtype=torch.float32)
     x = tip_x + c.side * 5.6 * part
     grow = 1 - torch.exp(-part / 2.0)
-    y = tip_y + grow * (12 * torch.sin(c.phase - 0.7 * part) + 1.2 * part)
+    y = tip_y + grow * (8 * torch.sin(c.phase - 0.7 * part) + 1.2 * part)
     x0, y0, x1, y1 = x[..., :-1], y[..., :-1], x[..., 1:], y[..., 1:]
     fold = 0.98 + 0.10 * torch.cos(c.phase - 0.7 * part[:-1])
     s.line(x0, y0, x1, y1, 4.4, colour * fold[..., None], count=_RIBBON_PARTS, alpha=on)
