@@ -5,11 +5,11 @@ from __future__ import annotations
 from worldattention.core.geometry import Geometry
 from worldattention.core.timeline import Timeline
 
-LOOK_AHEAD_BLOCKS = 6  # four seconds and a half: a page of a large model takes half of one from a disk
+LOOK_AHEAD_BLOCKS = 8  # six seconds: a page of a large model takes a third of one from a disk, a scene has ten
 
 
 def upcoming_prompt(timeline: Timeline, geometry: Geometry, block: int, spoken: str) -> str | None:
-    """The next prompt after `spoken` in blocks `block` .. `block` + 5; None when it stays as it is."""
+    """The next prompt after `spoken` in blocks `block` .. `block` + 7; None when it stays as it is."""
     for ahead in range(block, block + LOOK_AHEAD_BLOCKS):
         prompt = timeline.prompt_at(geometry.block_seconds(ahead))
         if prompt is not None and prompt != spoken:

@@ -29,8 +29,8 @@ def a_timeline(seconds=3):
 def test_the_next_prompt_is_seen_some_blocks_ahead():
     geometry, timeline = Geometry(32, 64, 4, 4, 8), a_timeline(6)
     seen = [upcoming_prompt(timeline, geometry, block, "red ball") for block in range(8)]
-    assert seen == [None] * 3 + ["blue house"] * 5
-    assert LOOK_AHEAD_BLOCKS == 6
+    assert seen == [None] + ["blue house"] * 7
+    assert LOOK_AHEAD_BLOCKS == 8
     assert upcoming_prompt(timeline, geometry, 8, "blue house") is None
     assert upcoming_prompt(timeline, geometry, 19, "red ball") is None
     assert upcoming_prompt(make_timeline([]), geometry, 0, "red ball") is None
