@@ -261,6 +261,7 @@ class Branching(QObject):
         bar = window.settings_bar
         now = replace(
             bar.settings,
+            preset=newest.preset,
             attention=newest.attention,
             retrieval=newest.retrieval,
             density=newest.asked_density,

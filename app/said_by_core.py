@@ -62,7 +62,7 @@ SENTENCES = (
     QT_TRANSLATE_NOOP("Sentences", "The seed must be a whole number from 0 to 2^63 - 1, not {}."),
     QT_TRANSLATE_NOOP(
         "Sentences",
-        "The preset and the quotas shape the memory: restart the world to change them.",
+        "The quotas shape the memory: restart the world to change them.",
     ),
     QT_TRANSLATE_NOOP("Sentences", "The latents of this world cannot be read any more: restart it."),
     QT_TRANSLATE_NOOP(
@@ -282,7 +282,6 @@ SENTENCES = (
         "Sentences",
         "The world in '{}' was made by another model ({}): choose it with --model.",
     ),
-    QT_TRANSLATE_NOOP("Sentences", "The world in '{}' was made with --preset {}: choose it."),
     QT_TRANSLATE_NOOP("Sentences", "There is no folder '{}' for the world: make it first, or name another."),
     QT_TRANSLATE_NOOP("Sentences", "There is nothing to save yet: let the world make a block first."),
     QT_TRANSLATE_NOOP(

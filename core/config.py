@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from worldattention.core.errors import UserError
 from worldattention.kernels.uses import Use
@@ -20,6 +20,8 @@ PRESETS: tuple[str, ...] = get_args(Preset)
 CODEC_NAMES: tuple[str, ...] = get_args(CodecName)
 
 MAX_STEPS = 16
+SINK_FRAMES = 3
+"""A world's first latent frames, which are kept at hand whatever the preset does with them."""
 MIB = 1 << 20
 GIB = 1 << 30
 
@@ -59,7 +61,7 @@ class CacheConfig:
     retrieval: RetrievalPolicy = "hkv"
     page_frames: int = 8
     budget_frames: int = 32
-    sink_frames: int = 3
+    sink_frames: int = SINK_FRAMES
     recalled_pages: int = 3
     min_recent_frames: int = 5
     chunk_frames: int = 40
@@ -133,6 +135,32 @@ def preset_config(preset: str, seed: int = 0) -> EngineConfig:
     )
 
 
+_Part = TypeVar("_Part", AttentionConfig, CacheConfig)
+
+
+def with_preset(config: EngineConfig, preset: str) -> EngineConfig:
+    """`config` with what its preset says replaced by what `preset` says; whatever was asked for otherwise stays.
+
+    Raises UserError for a preset that there is not.
+    """
+    if preset == config.preset:
+        return config
+    old, new = preset_config(config.preset), preset_config(preset)
+    return replace(
+        config,
+        preset=new.preset,
+        attention=_turned(config.attention, old.attention, new.attention),
+        cache=_turned(config.cache, old.cache, new.cache),
+    )
+
+
+def _turned(mine: _Part, old: _Part, new: _Part) -> _Part:
+    names = (one.name for one in fields(mine))
+    return replace(
+        mine, **{name: getattr(new, name) for name in names if getattr(mine, name) == getattr(old, name)}
+    )
+
+
 def with_choices(
     config: EngineConfig,
     *,
@@ -162,15 +190,24 @@ def with_choices(
     return config
 
 
-SHAPES_MEMORY = "The preset and the quotas shape the memory: restart the world to change them."
+SHAPES_MEMORY = "The quotas shape the memory: restart the world to change them."
+_SHAPING = (
+    *(
+        "page_frames",
+        "budget_frames",
+        "chunk_frames",
+        "codec",
+        "write_through",
+        "move_bytes",
+        "prefetch_bytes",
+    ),
+    *("device_quota_bytes", "dram_quota_bytes", "disk_quota_bytes", "folder"),
+)
 
 
 def memory_shape(config: EngineConfig) -> tuple[object, ...]:
-    """What cannot change while the memory holds something."""
-    cache = replace(config.cache, retrieval="hkv", recall_every_blocks=0, stage1_width=1)
-    return config.preset, replace(
-        cache, read_deadline_ms=None, similarity=0.0, recency=0.0, diversity=0.0, split_prompts=True
-    )
+    """What cannot change while the memory holds something. A preset can: it is a way to read the same memory."""
+    return tuple(getattr(config.cache, name) for name in _SHAPING)
 
 
 LIVE_READ_DEADLINE_MS = 150.0

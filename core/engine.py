@@ -93,8 +93,7 @@ class Engine:
     def configure(self, config: EngineConfig) -> int:
         """Settings from the next block on; returns that block's index.
 
-        Raises UserError when the model cannot run them, or when the preset or quotas change after the first
-        block (those shape the memory itself: reset first).
+        Raises UserError when the model cannot run them, or when quotas change after the first block: reset first.
         """
         check_modes(self.model, config)
         config = small_window(config) if self.small else config
@@ -105,6 +104,8 @@ class Engine:
             self._memory = WorldMemory.empty(self.model, config)
         self.config = self._memory.config = config
         self._memory.bank.configure(config.cache)
+        carried = self._journal.blocks_before(config.preset) if config.cache.authors_layout else 0
+        self._memory.bank.carried_frames = carried * self.geometry.block_latents
         self._timesteps = shifted_timesteps(config.sampler)
         return self.block
 
@@ -233,7 +234,8 @@ class Engine:
             spoken = self._prompts.get(prompt)
         with watch("install"):
             draft = self._open_window(changed, replay)
-        recall = self._memory.recall_due(prompt, self.block, changed, self._last_policy)
+        policy = "none" if self._journal.turns(self.config.preset, "authors") else self._last_policy
+        recall = self._memory.recall_due(prompt, self.block, changed, policy)
         velocity = self._velocity(draft, spoken, recall, cancel, watch)
         count, place = 0 if self.block else self.model.restarts, self.model.device
         noise, *again = block_noises(self.config.seed, self.block, self.geometry.latent_shape, count, place)
@@ -273,12 +275,7 @@ class Engine:
         self.block += 1
 
     def _velocity(
-        self,
-        draft: Draft,
-        spoken: Spoken,
-        recall: bool,
-        cancel: Callable[[], bool] | None,
-        watch: Stopwatch,
+        self, draft: Draft, spoken: Spoken, recall: bool, cancel: Callable[[], bool] | None, watch: Stopwatch
     ) -> Callable[[Tensor, int], Tensor]:
         """The model as the sampler calls it. On a recall block the first step runs twice (DESIGN 2, step 3)."""
 
@@ -299,6 +296,10 @@ class Engine:
         if changed and self.block:
             self._close_segment()
         recalled = self._memory.recalled
+        if self._journal.turns(
+            self.config.preset, "authors"
+        ):  # their pages are windows, which have no place in time
+            recalled = replace(recalled, pages=())
         if self.config.cache.retrieval == "none" or (changed and self.config.cache.authors_layout):
             recalled = Recalled((), self._memory.ring.frames_done if changed else recalled.switch_frame)
         denied = () if replay is None or replay.recalled else replay.missed
@@ -342,10 +343,11 @@ class Engine:
     def _commit(self, draft: Draft, spoken: Spoken, changed: bool, keys: Tensor, values: Tensor) -> None:
         """The block becomes history. Nothing before this changed the world."""
         memory = self._memory
-        if not self.config.cache.authors_layout:
-            if changed:
-                memory.bank.begin_chunk(spoken.encoding.pooled, spoken.text)
-            memory.bank.append(keys, values, self.block)
+        if changed:
+            memory.bank.begin_chunk(spoken.encoding.pooled, spoken.text)
+        elif self._journal.turns(self.config.preset):
+            memory.bank.close_page()
+        memory.bank.append(keys, values, self.block)
         memory.ring.append(keys, values)  # last, since it needs no memory
         memory.recalled = replace(
             draft.recalled, pages=tuple(page for page in draft.recalled.pages if page.id not in draft.missed)
@@ -360,8 +362,7 @@ class Engine:
             self.approximate, self.notice = True, notice
 
     def _moment(self) -> Moment:
-        memory = self._memory
-        done, mark = memory.ring.frames_done, memory.bank.mark()
+        memory, done, mark = self._memory, self._memory.ring.frames_done, self._memory.bank.mark()
         said = self._spoken, self._last_policy, self._banked_frames
         return Moment(self.config, done, mark, memory.recalled, *said)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from worldattention.core.config import EngineConfig
+from worldattention.core.config import SINK_FRAMES, EngineConfig
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.hkv.codec import CODECS, try_codec
@@ -65,7 +65,7 @@ def window_bytes(model: WorldModel, config: EngineConfig) -> int:
     """Bytes of the window and of the ring of recent frames."""
     cache = config.cache
     slots = cache.budget_frames + model.geometry.block_latents
-    ring = cache.budget_frames + RING_EXTRA_FRAMES + cache.sink_frames
+    ring = cache.budget_frames + RING_EXTRA_FRAMES + SINK_FRAMES
     return (slots + ring) * kv_shape(model).frame_bytes()
 
 

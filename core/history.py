@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from worldattention.core.config import EngineConfig, SamplerConfig, with_choices
+from worldattention.core.config import EngineConfig, SamplerConfig, with_choices, with_preset
 from worldattention.core.errors import UserError
 from worldattention.core.timeline import Timeline
 
@@ -40,6 +40,7 @@ class BlockRecord:
 
     def config(self, base: EngineConfig) -> EngineConfig:
         """`base` (its quotas and sizes) with this block's choices. Raises UserError on a bad one."""
+        base = with_preset(base, self.preset)
         chosen = with_choices(base, attention=self.attention, retrieval=self.retrieval, seed=self.seed)
         return replace(
             chosen,

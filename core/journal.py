@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from torch import Tensor
@@ -50,6 +51,16 @@ class Journal:
     def latents(self, block: int) -> Tensor:
         """[F, C, h, w] fp32 on the CPU."""
         return self.store.read(self.numbers[block])
+
+    def turns(self, preset: str, before: str | None = None) -> bool:
+        """Whether the last block was made with another preset (with `before`)."""
+        last = self.records[-1].preset if self.records else preset
+        return last != preset and before in (None, last)
+
+    def blocks_before(self, preset: str) -> int:
+        """How many blocks were made before the last ones, which have this preset (all, if the last has another)."""
+        since = takewhile(lambda record: record.preset == preset, reversed(self.records))
+        return len(self.records) - sum(1 for _ in since)
 
     def renewed(self) -> Journal:
         """Of a new world in the same folder; the latents of the old one go with its last branch."""

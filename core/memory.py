@@ -9,7 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from worldattention.core.config import AttentionConfig, CacheConfig, EngineConfig, RetrievalPolicy
+from worldattention.core.config import (
+    SINK_FRAMES,
+    AttentionConfig,
+    CacheConfig,
+    EngineConfig,
+    RetrievalPolicy,
+)
 from worldattention.core.hkv.bank import BankMark, KVBank, Recall
 from worldattention.core.hkv.events import split_events
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
@@ -67,7 +73,7 @@ class WorldMemory:
     def empty(cls, model: WorldModel, config: EngineConfig) -> WorldMemory:
         """The memory of a world without history."""
         shape = kv_shape(model)
-        ring = FrameRing(shape, config.cache.budget_frames + 8, config.cache.sink_frames, model.device)
+        ring = FrameRing(shape, config.cache.budget_frames + 8, SINK_FRAMES, model.device)
         return cls(model, config, _new_bank(model, config), ring, _new_window(model, config.cache))
 
     def renewed(self) -> WorldMemory:
@@ -92,8 +98,7 @@ class WorldMemory:
     def rewound(self, mark: BankMark, recalled: Recalled, frames_done: int) -> Rewound:
         """The memory as it was after `frames_done` latent frames, pages shared.
 
-        It lacks frames whose page was dropped, or never written (the authors bank only at switches). `complete`
-        must be called once they are there.
+        It lacks frames whose page was dropped. `complete` must be called once they are there.
         """
         cache = self.config.cache
         window, ring = _new_window(self._model, cache), self.ring.empty()
@@ -101,16 +106,14 @@ class WorldMemory:
         other.recalled = recalled
         other.ring.frames_done = frames_done
         recent = range(max(0, frames_done - cache.budget_frames), frames_done)
-        wanted = {*range(min(cache.sink_frames, frames_done)), *recent}
-        lossy = False
+        wanted = {*range(min(SINK_FRAMES, frames_done)), *recent}
         found: set[int] = set()
         deadline, self.bank.read_deadline_ms = (
             self.bank.read_deadline_ms,
             None,
         )  # what is there shall be found
         try:
-            if not cache.authors_layout:
-                lossy = self._restore(other.ring, wanted, found)
+            lossy = self._restore(other.ring, wanted, found)
         except BaseException:
             other.close()
             raise
@@ -130,9 +133,11 @@ class WorldMemory:
         held = self._hold(tuple(page.id for page in pages))
         return tuple(page for page in pages if page.id in held)
 
-    def plan_block(self, frames_done: int, recalled: Recalled, there: set[int]) -> WindowPlan:
+    def plan_block(
+        self, cache: CacheConfig, frames_done: int, recalled: Recalled, there: set[int]
+    ) -> WindowPlan:
         """The window of a past block, without the frames that are not `there`; its pages must be readable."""
-        plan = self._plan(recalled, frames_done)
+        plan = _plan(cache, recalled, frames_done)
         return without(plan, lambda span, frame: span.page is not None or frame in there)
 
     def install_plan(self, plan: WindowPlan) -> None:
@@ -206,12 +211,12 @@ class WorldMemory:
 
     def kept_pages(self) -> Iterator[PageData]:
         """Clean keys and values that are kept, page by page, the open page last; valid until the next one."""
-        if not self.config.cache.authors_layout:  # there pages are windows, which overlap
-            for page in self.bank.pages:
+        for page in self.bank.pages:
+            if not page.snapshot:
                 with self.bank.recall([page.id]) as recall:
                     yield from recall.pages.values()
-            if (still_open := self.bank.open_page()) is not None:
-                yield still_open
+        if (still_open := self.bank.open_page()) is not None:
+            yield still_open
 
     def sleep(self) -> None:
         """Frees ring and window; what is needed to rewind stays."""
@@ -240,7 +245,7 @@ class WorldMemory:
         keys = torch.cat([keys for _, keys, _ in pieces], 1)
         values = torch.cat([values for _, _, values in pieces], 1)
         frames, done = plan.frames, self.ring.frames_done
-        layers = list(scoring_layers(self._model, self.config))
+        layers = list(indexed_layers(self._model))
         table = spatial_table(frames, self._model.geometry.grid, self._model.head_dim, self._model.device)
         self.bank.snapshot(
             keys,
@@ -280,7 +285,7 @@ class WorldMemory:
             found.update(wanted & set(range(data.info.first_frame, data.info.end_frame)))
 
         for page in self.bank.pages:
-            if wanted.isdisjoint(range(page.first_frame, page.end_frame)):
+            if page.snapshot or wanted.isdisjoint(range(page.first_frame, page.end_frame)):
                 continue
             lossy |= self.config.cache.codec != "bf16" and self.bank.tier_of(page.id) != "device"
             with self.bank.recall([page.id]) as recall:
@@ -304,15 +309,15 @@ class WorldMemory:
                 before.release()
         return self._held.pages
 
-    def _plan(self, recalled: Recalled, frames_done: int | None = None) -> WindowPlan:
-        cache = self.config.cache
-        done = self.ring.frames_done if frames_done is None else frames_done
-        if cache.authors_layout:
-            return plan_window_authors(done, cache.budget_frames, recalled.pages, recalled.switch_frame)
-        fitting = recalled.pages[
-            max(0, len(recalled.pages) - cache.recalled_pages) :
-        ]  # it may have shrunk since
-        return plan_window(done, cache.budget_frames, cache.sink_frames, fitting, cache.min_recent_frames)
+    def _plan(self, recalled: Recalled) -> WindowPlan:
+        return _plan(self.config.cache, recalled, self.ring.frames_done)
+
+
+def _plan(cache: CacheConfig, recalled: Recalled, done: int) -> WindowPlan:
+    if cache.authors_layout:
+        return plan_window_authors(done, cache.budget_frames, recalled.pages, recalled.switch_frame)
+    fitting = recalled.pages[max(0, len(recalled.pages) - cache.recalled_pages) :]  # it may have shrunk since
+    return plan_window(done, cache.budget_frames, cache.sink_frames, fitting, cache.min_recent_frames)
 
 
 def kv_shape(model: WorldModel) -> KVShape:
@@ -327,6 +332,15 @@ def scoring_layers(model: WorldModel, config: EngineConfig) -> tuple[int, ...]:
     return tuple(sorted({model.layers // 4, model.layers // 2, 3 * model.layers // 4}))
 
 
+def indexed_layers(model: WorldModel) -> tuple[int, ...]:
+    """Layers whose mean keys are kept, so that either preset can score pages: the authors' first."""
+    return tuple(
+        layer
+        for preset in ("authors", "playground")
+        for layer in scoring_layers(model, EngineConfig(preset=preset))
+    )
+
+
 def slot_table(model: WorldModel, slots: int) -> tuple[Tensor, Tensor]:
     """Cosines and sines [slots * T, D / 2] of every slot's tokens."""
     positions = torch.arange(slots, device=model.device)
@@ -336,7 +350,7 @@ def slot_table(model: WorldModel, slots: int) -> tuple[Tensor, Tensor]:
 def _new_bank(model: WorldModel, config: EngineConfig) -> KVBank:
     shape = kv_shape(model)
     store = open_store(config.cache, shape, model.device, model.fingerprint)
-    return KVBank(shape, config.cache, scoring_layers(model, config), store, model.device, config.seed)
+    return KVBank(shape, config.cache, indexed_layers(model), store, model.device, config.seed)
 
 
 def _new_window(model: WorldModel, cache: CacheConfig) -> Window:

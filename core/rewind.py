@@ -68,7 +68,8 @@ def rebuild(
         record, first = journal.records[block], block * size
         pages = memory.readable(tuple(memory.bank.pages[page] for page in record.pages))
         switched = first if record.recalled else journal.moments[block].recalled.switch_frame
-        plan = memory.plan_block(first, Recalled(pages, switched), there)
+        cache = record.config(memory.config).cache
+        plan = memory.plan_block(cache, first, Recalled(pages, switched), there)
         memory.install_plan(plan)
         keys, values = clean_pass(plan, journal.latents(block), record)
         for frame in missing & set(range(first, first + size)):

@@ -118,10 +118,6 @@ def restore_world(engine: Engine, world: SavedWorld, progress: Progress | None =
         raise UserError(
             f"The world in '{world.folder}' was made by another model ({world.model}): choose it with --model."
         )
-    if world.records[0].preset != engine.config.preset:
-        raise UserError(
-            f"The world in '{world.folder}' was made with --preset {world.records[0].preset}: choose it."
-        )
     size, told = engine.geometry.block_latents, progress or _silent
     source = _Pages(world, engine)
     passes = False

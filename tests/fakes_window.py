@@ -91,8 +91,6 @@ class FakeEngine:
     def configure(self, config: EngineConfig) -> int:
         if self.script.refuse is not None:
             raise self.script.refuse
-        if config.preset != self.config.preset and self.block:
-            raise UserError("The preset shapes the memory: restart the world to change it.")
         self.config = config
         self.script.configs.append(config)
         return self.block

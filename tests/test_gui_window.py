@@ -20,6 +20,8 @@ from worldattention.app import playback, theme
 from worldattention.app.export import ExportJob
 from worldattention.app.main_window import MainWindow, Setup
 from worldattention.app.status import StatusBar
+from worldattention.app.timeline.marks import mode_words
+from worldattention.app.timeline.signs import signs_of
 from worldattention.core.errors import UserError
 from worldattention.core.project import Project
 from worldattention.core.timeline import Event, make_timeline
@@ -150,10 +152,21 @@ def test_settings_take_effect_at_a_block_and_refusals_go_back(window, qtbot):
     bar.seed.setText("42")
     bar.seed.editingFinished.emit()
     qtbot.waitUntil(lambda: one.script.configs[-1].seed == 42, timeout=60000)
-    choose(bar.preset, "authors")
+    bar.preset.setFocus()
+    QTest.keyClick(bar.preset, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: "authors" in [change.after for change in one.model.mode_changes], timeout=60000)
+    assert one.script.configs[-1].preset == "authors"
+    assert any("From block" in text and "authors" in text for text in texts(one))
+    assert "preset playground → authors" in map(mode_words, one.model.mode_changes)
+    assert any("authors" in sign.text for sign in signs_of((), one.model.mode_changes))
+    assert one.world.telemetry[-1].preset == "authors"
+    QTest.keyClick(bar.preset, Qt.Key.Key_Up)
+    qtbot.waitUntil(lambda: one.script.configs[-1].preset == "playground", timeout=60000)
+    qtbot.waitUntil(lambda: not one.world.configuring, timeout=60000)
+    one.script.refuse = UserError("The quotas shape the memory: restart the world to change them.")
+    choose(bar.retrieval, "chunk")
     qtbot.waitUntil(lambda: any("restart the world" in text for text in texts(one)), timeout=60000)
-    assert bar.preset.currentText() == "playground"
-    assert bar.settings.retrieval == "recent"
+    assert (bar.preset.currentText(), bar.settings.retrieval) == ("playground", "recent")
 
 
 def test_seek_plays_the_past_from_the_reel(window, qtbot):

@@ -150,8 +150,8 @@ def test_settings_take_effect_at_the_next_block(desk):
 
 
 def test_refused_settings_say_why_and_the_world_goes_on(desk):
-    one = running(desk())
-    answer = one.answer(one.post(m.Configure, with_choices(EngineConfig(preset="authors"))))
+    one = running(desk(refuse=UserError("The quotas shape the memory: restart the world to change them.")))
+    answer = one.answer(one.post(m.Configure, EngineConfig(seed=3)))
     assert "restart the world" in answer.refused
     one.worker.played(60)
     one.block(3)

@@ -182,15 +182,13 @@ def test_without_its_pages_a_moment_is_approximate_and_says_so() -> None:
     engine.close()
 
 
-def test_the_authors_memory_is_rebuilt_from_latents() -> None:
-    model = toy_model()
-    engine = Engine(model, preset_config("authors"))
-    run(engine, STORY[:16])
-    back = engine.fork_at(15)
-    assert back.approximate
-    assert back.step(TOWER).telemetry.block == 15
-    untouched = engine.fork_at(0)
-    assert run(untouched, STORY[:2]) == run(Engine(model, preset_config("authors")), STORY[:2])
+def test_the_authors_world_goes_back_with_equal_frames_too() -> None:
+    engine = Engine(toy_model(), preset_config("authors"))
+    straight = run(engine, STORY[:26])
+    for block in (0, 12, 15, 23):
+        back = engine.fork_at(block)
+        assert run(back, STORY[block:26]) == straight[block:]
+        assert not back.approximate
 
 
 @pytest.mark.parametrize("preset", ["playground", "authors"])

@@ -311,10 +311,3 @@ def test_no_saved_world_is_told(tmp_path) -> None:
     (tmp_path / MANIFEST).write_text("[" * 100_000)
     with pytest.raises(UserError, match="no saved world"):
         open_world(tmp_path)
-
-
-def test_another_preset_is_told(good: Path) -> None:
-    from worldattention.core.config import preset_config
-
-    with pytest.raises(UserError, match="--preset playground"):
-        restore_world(Engine(toy_model(), preset_config("authors")), open_world(good))

@@ -1585,10 +1585,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>시드는 0부터 2^63 - 1까지의 정수여야 하며 {}일 수 없습니다.</translation>
     </message>
     <message>
-        <source>The preset and the quotas shape the memory: restart the world to change them.</source>
-        <translation>프리셋과 할당량은 메모리의 모양을 정합니다. 바꾸려면 월드를 다시 시작하세요.</translation>
-    </message>
-    <message>
         <source>The latents of this world cannot be read any more: restart it.</source>
         <translation>이 월드의 잠재 변수를 더는 읽을 수 없습니다. 다시 시작하세요.</translation>
     </message>
@@ -2041,10 +2037,6 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>‘{}’의 월드는 다른 모델({})로 만들어졌습니다. --model로 고르세요.</translation>
     </message>
     <message>
-        <source>The world in &apos;{}&apos; was made with --preset {}: choose it.</source>
-        <translation>‘{}’의 월드는 --preset {}(으)로 만들어졌습니다. 그것을 고르세요.</translation>
-    </message>
-    <message>
         <source>There is no folder &apos;{}&apos; for the world: make it first, or name another.</source>
         <translation>월드를 둘 폴더 ‘{}’이(가) 없습니다. 먼저 만들거나 다른 곳을 쓰세요.</translation>
     </message>
@@ -2195,6 +2187,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>A remembered page came too late from the disk; the picture went on without it.</source>
         <translation>기억한 페이지가 디스크에서 너무 늦게 왔습니다. 화면은 그 페이지 없이 계속되었습니다.</translation>
+    </message>
+    <message>
+        <source>The quotas shape the memory: restart the world to change them.</source>
+        <translation>할당량은 메모리의 모양을 정합니다. 바꾸려면 월드를 다시 시작하세요.</translation>
     </message>
     <message>
         <source>The memory is full, so the pages used longest ago are being dropped, on the disk every second page of a scene first; raise --dram-quota or --disk-quota to keep all of them.</source>

@@ -25,7 +25,7 @@ from worldattention.core.evaluation.timing import as_in_the_window
 from worldattention.core.geometry import FPS
 from worldattention.core.hkv.codec import RAW, page_bytes
 from worldattention.core.hkv.page import KVShape
-from worldattention.core.memory import kv_shape, scoring_layers
+from worldattention.core.memory import indexed_layers, kv_shape
 from worldattention.core.models.world import WorldModel
 from worldattention.core.telemetry import PageRecord
 from worldattention.core.telemetry_lines import line_of
@@ -127,7 +127,7 @@ def add_lost_pages(
     """
     sizes, cache, bank, model = engine.geometry, engine.config.cache, engine.bank, engine.model
     to_come = int(seconds * FPS / sizes.block_frames * sizes.block_latents / cache.page_frames)
-    shape = (len(scoring_layers(model, engine.config)), model.heads, model.head_dim)
+    shape = (len(indexed_layers(model)), model.heads, model.head_dim)
     words = len(model.text_encoder.encode(SCENES[0]).pooled)
     chunk_pages = cache.chunk_frames // cache.page_frames
     generator = torch.Generator().manual_seed(0)

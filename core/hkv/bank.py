@@ -1,14 +1,18 @@
-"""The bank: every latent frame of a world in exactly one page (or in the open one), and its recall."""
+"""The bank: every latent frame of a world in exactly one page (or in the open one), and its recall.
+
+Whatever the preset: the snapshots of `authors` come beside them, so that a world can go on with the other preset.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from worldattention.core.config import CacheConfig, RetrievalPolicy
-from worldattention.core.heap import lasting_copy, lasting_memory
-from worldattention.core.hkv.index import PageIndex, PromptIndex, Rows, RunningMean, unit_vector
+from worldattention.core.heap import lasting_memory
+from worldattention.core.hkv.index import PageIndex, PromptIndex, Rows, unit_vector
+from worldattention.core.hkv.open_page import Chunk, OpenPage
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.retrieval import Limits, Memory, Retrieval, rank_chunks, retrieve
 from worldattention.core.hkv.store import TieredStore
@@ -38,37 +42,13 @@ class Recall:
         self.release()
 
 
-@dataclass(slots=True)
-class _Chunk:
-    """The prompt segment that is being written; its row appears with its first frame."""
-
-    vector: Tensor
-    text: str
-    hash: str
-    id: int | None = None
-    frames: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class _OpenPage:
-    """The page that is being filled: `[2, layers, page_frames * T, H, D]` on the device."""
-
-    buffer: Tensor
-    first_frame: int = 0
-    frames: int = 0
-    mean: RunningMean = field(default_factory=RunningMean)
-
-    def fork(self) -> "_OpenPage":
-        return _OpenPage(lasting_copy(self.buffer), self.first_frame, self.frames, self.mean.fork())
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class BankMark:
     """Where a bank stood between two blocks; with its pages, enough to go back there."""
 
     pages: int
     chunks: int
-    chunk: _Chunk | None
+    chunk: Chunk | None
     open_first: int
     open_frames: int
     blocks: int
@@ -78,32 +58,33 @@ class BankMark:
 class KVBank:
     """Append-only memory of one world (B = 1: no tensor has a batch dimension).
 
-    `scoring_layers`: model layers whose mean keys are indexed (L/4, L/2, 3L/4 in `playground`, 0 in
-    `authors`). `seed` matters to the `random` policy only.
+    `indexed_layers`: model layers whose mean keys are kept. `playground` scores by the last ones, as many as its
+    query has, `authors` by the first. `seed` matters to the `random` policy only.
     """
 
     def __init__(
         self,
         shape: KVShape,
         config: CacheConfig,
-        scoring_layers: Sequence[int],
+        indexed_layers: Sequence[int],
         store: TieredStore,
         device: torch.device | str = "cpu",
         seed: int = 0,
     ) -> None:
         self.shape, self.config, self.seed = shape, config, seed
-        self._layers = list(scoring_layers)
+        self._layers = list(indexed_layers)
         self._store = store
         self._prompts = PromptIndex()
         self._index = PageIndex(len(self._layers), shape.heads, shape.head_dim, device)
         self._handles: list[int] = []
         self._page_of: dict[int, int] = {}
         self._there = Rows((), torch.bool, "cpu")
+        self.carried_frames = 0  # made before `authors` was chosen, which recalls these page by page
         self._moved: set[int] = set()
         self._followed = 0
-        self._chunk: _Chunk | None = None
+        self._chunk: Chunk | None = None
         size = (2, *shape.tensor(config.page_frames))
-        self._open = _OpenPage(lasting_memory(size, shape.dtype, device))
+        self._open = OpenPage(lasting_memory(size, shape.dtype, device))
         self._blocks = 0
         self.frames_done = 0
 
@@ -125,7 +106,7 @@ class KVBank:
     def begin_chunk(self, prompt_vector: Tensor, prompt_text: str) -> None:
         """A prompt segment starts: the open page is closed short. `prompt_vector [E]`, any length but 0."""
         self.close_page()
-        self._chunk = _Chunk(unit_vector(prompt_vector), prompt_text, prompt_hash(prompt_text))
+        self._chunk = Chunk(unit_vector(prompt_vector), prompt_text, prompt_hash(prompt_text))
 
     def append(self, keys: Tensor, values: Tensor, block: int | None = None) -> None:
         """Bank the clean un-rotated keys and values of the next latent frames, `[layers, frames * T, H, D]`.
@@ -179,7 +160,7 @@ class KVBank:
         """Bank a whole window as one chunk, as the authors do at a prompt switch and only then.
 
         `keys`, `values [layers, frames * T, H, D]` un-rotated, in slot order; `index_keys [S, frames * T,
-        H, D]`: the scoring layers' keys without their temporal rotation; `frames_done`: the world's
+        H, D]`: the indexed layers' keys without their temporal rotation; `frames_done`: the world's
         length, where the window ends. Pages are cut from the window's start; the last may be short.
         """
         frames = self.shape.frames_of(keys, values)
@@ -188,7 +169,8 @@ class KVBank:
         for start in range(0, frames, self.config.page_frames):
             count = min(self.config.page_frames, frames - start)
             part = slice(start * size, (start + count) * size)
-            info = PageInfo(len(self.pages), frames_done - frames + start, count, chunk, block)
+            first = frames_done - frames + start
+            info = PageInfo(len(self.pages), first, count, chunk, block, snapshot=True)
             self._add_page(
                 PageData(info, keys[:, part], values[:, part]), index_keys[:, part].float().mean(1)
             )
@@ -209,9 +191,11 @@ class KVBank:
         weights = config.similarity, config.recency, config.diversity
         vectors = [prompt_vector] if isinstance(prompt_vector, Tensor) else prompt_vector
         frames = None if config.authors_layout else self.recall_frames
+        memory = self._memory()
+        scored = slice(1) if config.authors_layout else slice(-query.shape[0], None)
         return retrieve(
             policy or config.retrieval,
-            self._memory(),
+            replace(memory, means=memory.means[:, scored]),
             query,
             torch.stack([unit_vector(vector) for vector in vectors]),
             excluded=excluded_frames,
@@ -302,6 +286,7 @@ class KVBank:
         other._handles = self._handles[: at.pages]
         other._page_of = {handle: page for page, handle in enumerate(other._handles)}
         other._there, other._followed = self._there.fork(at.pages), self._followed
+        other.carried_frames = self.carried_frames
         other._moved = {page for page in self._moved if page < at.pages}
         for handle in other._handles:
             self._store.retain(handle)
@@ -310,7 +295,7 @@ class KVBank:
             other._open = self._open.fork()
         else:
             buffer = self._open.buffer
-            other._open = _OpenPage(lasting_memory(buffer.shape, buffer.dtype, buffer.device))
+            other._open = OpenPage(lasting_memory(buffer.shape, buffer.dtype, buffer.device))
         other._blocks, other.frames_done = at.blocks, at.frames_done
         return other
 
@@ -339,7 +324,10 @@ class KVBank:
 
     def _memory(self) -> Memory:
         self._follow()
-        return Memory(self._prompts.vectors, self._index.means, self._index.spans, self._there.view)
+        spans, banked = self._index.spans, ~self._index.snapshots
+        if self.config.authors_layout:
+            banked = ~banked | (spans[:, 0] + spans[:, 1] <= self.carried_frames)
+        return Memory(self._prompts.vectors, self._index.means, spans, self._there.view & banked)
 
     def take_moved(self) -> set[int]:
         """Pages whose tier changed since the last call."""
@@ -359,7 +347,7 @@ class KVBank:
                     self._there.view[page] = False
         self._followed = len(changes)
 
-    def _writable_chunk(self) -> _Chunk:
+    def _writable_chunk(self) -> Chunk:
         """The chunk that takes the next frame: a full one is followed by another with the same prompt."""
         if self._chunk is None:
             raise ValueError("begin a chunk before appending to the bank")
@@ -392,7 +380,8 @@ class KVBank:
         page.frames = 0
 
     def _add_page(self, data: PageData | PageInfo, mean: Tensor) -> None:
-        self._index.add(data if isinstance(data, PageInfo) else data.info, mean)
+        info = data if isinstance(data, PageInfo) else data.info
+        self._index.add(info, mean)
         handle = self._store.put(data)
         self._page_of[handle] = len(self._handles)
         self._handles.append(handle)

@@ -101,6 +101,7 @@ class PageIndex:
     def __init__(self, scoring_layers: int, heads: int, head_dim: int, device: torch.device | str) -> None:
         self._means = Rows((scoring_layers, heads, head_dim), torch.float32, device)
         self._spans = Rows((3,), torch.int64, "cpu")
+        self._snapshots = Rows((), torch.bool, "cpu")
         self.pages: list[PageInfo] = []
 
     @property
@@ -113,18 +114,25 @@ class PageIndex:
         """`[P, 3]` int64: first frame, frames, chunk id."""
         return self._spans.view
 
+    @property
+    def snapshots(self) -> Tensor:
+        """`[P]` bool: `PageInfo.snapshot`."""
+        return self._snapshots.view
+
     def add(self, info: PageInfo, mean: Tensor) -> None:
         """Add the next page; its id must be the number of pages so far."""
         if info.id != len(self.pages):
             raise ValueError(f"page {info.id} is not the next one ({len(self.pages)})")
         self._means.append(mean)
         self._spans.append(torch.tensor([info.first_frame, info.frames, info.chunk_id]))
+        self._snapshots.append(torch.tensor(info.snapshot))
         self.pages.append(info)
 
     def fork(self, count: int | None = None) -> "PageIndex":
         """An independent continuation (of the first `count` pages)."""
         other = object.__new__(PageIndex)
         other._means, other._spans = self._means.fork(count), self._spans.fork(count)
+        other._snapshots = self._snapshots.fork(count)
         other.pages = self.pages[:count]
         return other
 

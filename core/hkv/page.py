@@ -44,13 +44,17 @@ class KVShape:
 
 @dataclass(frozen=True, slots=True)
 class PageInfo:
-    """What is known of a page without its data. `first_frame` counts latent frames of the world."""
+    """What is known of a page without its data. `first_frame` counts latent frames of the world.
+
+    `snapshot`: a part of a window that the authors' preset banked at a switch. Its frames lie in other pages too.
+    """
 
     id: int
     first_frame: int
     frames: int
     chunk_id: int
     block: int
+    snapshot: bool = False
 
     @property
     def end_frame(self) -> int:
