@@ -5,7 +5,9 @@ from __future__ import annotations
 from worldattention.core.geometry import Geometry
 from worldattention.core.timeline import Timeline
 
-LOOK_AHEAD_BLOCKS = 8  # six seconds: a page of a large model takes a third of one from a disk, a scene has ten
+LOOK_AHEAD_BLOCKS = (
+    8  # six seconds: a page of a large model takes a third of one from a disk, a scene has ten
+)
 
 
 def upcoming_prompt(timeline: Timeline, geometry: Geometry, block: int, spoken: str) -> str | None:

@@ -29,6 +29,7 @@ from worldattention.core.models.checkpoint import (
     read_json,
     read_weights,
 )
+from worldattention.core.models.packed import can_pack, pack_linears
 from worldattention.core.models.text import MiniLMEncoder, TextEncoder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
 from worldattention.core.models.umt5 import UMT5Encoder
@@ -89,6 +90,8 @@ def load_model(
     autoencoder = load_autoencoder(folder / "autoencoder")
     geometry = POCKET_GEOMETRY
     _check_fit(transformer, geometry, folder)
+    if can_pack(where, dtype):
+        pack_linears(transformer, geometry.block_tokens)
     report("text encoder", 0.4)
     encoder = PocketTextEncoder(text_encoder or MiniLMEncoder())
     return WorldModel(

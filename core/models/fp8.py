@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from worldattention.core.models.packed import pass_linears
 from worldattention.core.models.world import WorldModel
 
 LARGEST = 448.0
@@ -63,23 +64,9 @@ def with_fp8_linears(model: WorldModel) -> WorldModel:
     """
     transformer = deepcopy(model.transformer)
     for block in transformer.blocks:
-        for parent, name in _linears(block):
+        for parent, name in pass_linears(block):
             linear: Any = parent.get_submodule(name)
             if linear.in_features % MULTIPLE or linear.out_features % MULTIPLE:
                 raise ValueError(f"{linear} is no layer for fp8: its sizes must be multiples of {MULTIPLE}")
             parent.register_module(name, Fp8Linear(linear))
     return replace(model, name=f"{model.name}, fp8 linears", transformer=transformer)
-
-
-def _linears(block: Any) -> list[tuple[nn.Module, str]]:
-    """The linear layers that every pass runs, as (parent, name)."""
-    own = "to_qkv" if block.attn1.fused_projections else None
-    projections = [own] if own else ["to_q", "to_k", "to_v"]
-    return [
-        *((block.attn1, name) for name in projections),
-        (block.attn1.to_out, "0"),
-        (block.attn2, "to_q"),
-        (block.attn2.to_out, "0"),
-        (block.ffn.net[0], "proj"),
-        (block.ffn.net, "2"),
-    ]

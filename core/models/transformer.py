@@ -18,6 +18,7 @@ from diffusers import WanTransformer3DModel
 from torch import Tensor
 
 from worldattention.core.compiled import compiled, may_compile
+from worldattention.core.models.packed import PackedLinear
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """`attend(layer, q, k, v) -> out`; all [B, L, H, D], q and k after QK-norm and before rotation."""
@@ -188,8 +189,7 @@ def after_attention(
 
     grouped = hidden.unflatten(1, (groups, -1))
     normed = _modulate(grouped, ff_shift, ff_scale, eps).flatten(1, 2)
-    inner = F.gelu(block.ffn.net[0].proj(normed), approximate="tanh")
-    grouped = _gated_add(grouped, block.ffn.net[2](inner).unflatten(1, (groups, -1)), ff_gate)
+    grouped = _gated_add(grouped, _feed_forward(block.ffn.net, normed).unflatten(1, (groups, -1)), ff_gate)
     return grouped.flatten(1, 2)
 
 
@@ -204,6 +204,14 @@ def _cross_attention(
     q = q.reshape(k.shape[0], -1, attention.heads, k.shape[-1])
     out = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
     return attention.to_out[0](out.transpose(1, 2).reshape(hidden.shape)).to(hidden.dtype)
+
+
+def _feed_forward(net: Any, hidden: Tensor) -> Tensor:
+    """[B, L, dim] -> [B, L, dim]."""
+    first = net[0].proj
+    if isinstance(first, PackedLinear):
+        return net[2](first.gelu(hidden))
+    return net[2](F.gelu(first(hidden), approximate="tanh"))
 
 
 def _one_on_scale(rows: int, device: torch.device) -> Tensor:
