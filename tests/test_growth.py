@@ -14,6 +14,7 @@ import torch
 from tests.banks import PAGE_BYTES, SHAPE, make_bank, new_frames, usage
 from tests.toy import toy_engine
 from worldattention.core import heap
+from worldattention.core.hkv.bank import KVBank
 from worldattention.core.soak import PROMPTS
 
 SWITCH_BLOCKS = 13
@@ -45,6 +46,11 @@ def no_collector() -> Iterator[None]:
         gc.enable()
 
 
+def index_bytes(bank: KVBank) -> int:
+    rows = bank._index._means, bank._index._spans, bank._there, bank._prompts._vectors
+    return sum(one._buffer.nbytes for one in rows)
+
+
 @pytest.mark.parametrize("codec", ["bf16", "int8"])
 @pytest.mark.parametrize("blocks", [300, pytest.param(10_000, marks=pytest.mark.endurance)])
 def test_case_07_pages_in_memory_do_not_become_more(tmp_path, mapped, codec, blocks):
@@ -66,7 +72,7 @@ def test_case_07_pages_in_memory_do_not_become_more(tmp_path, mapped, codec, blo
                 bank.begin_chunk(prompt, f"prompt {block % 5}")
             bank.append(*new_frames(3), block)
             bank._store.flush()
-            pages.append(sum(mapped.values()) / PAGE_BYTES)
+            pages.append((sum(mapped.values()) - index_bytes(bank)) / PAGE_BYTES)
     assert usage(bank).drops > blocks / 6
     assert usage(bank).hits > blocks / 20
     third = blocks // 3
@@ -99,17 +105,21 @@ def test_case_07_a_block_leaves_a_few_small_objects_and_no_tensor_behind(tmp_pat
     engine = toy_engine(
         device_quota_bytes=5 * 49152, dram_quota_bytes=5 * 49152, disk_quota_bytes=21 * 50000, folder=tmp_path
     )
-    kept = []
+    kept, tensors = [], []
     with no_collector():
         for block in range(blocks):
             engine.step(PROMPTS[block // 5 % len(PROMPTS)])
             if block >= blocks // 3:
                 kept.append(sys.getallocatedblocks())
+            if block in (blocks // 2, blocks - 1):
+                engine.bank._store.flush()
+                tensors.append(sum(type(thing) is torch.Tensor for thing in gc.get_objects()))
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
         gc.set_debug(0)
         waiting = [thing for thing in gc.garbage if isinstance(thing, torch.Tensor) and thing.numel() > 16]
         gc.garbage.clear()
     assert waiting == []
+    assert tensors[1] - tensors[0] <= 2, "a tensor for every switch would break up the heap"
     assert (kept[-1] - kept[0]) / len(kept) < 150  # objects of Python, at most 512 bytes each
     engine.close()

@@ -351,11 +351,12 @@ class KVBank:
         """The chunk that takes the next frame: a full one is followed by another with the same prompt."""
         if self._chunk is None:
             raise ValueError("begin a chunk before appending to the bank")
-        if self._chunk.frames == self.config.chunk_frames:
-            self._chunk = replace(self._chunk, id=None, frames=0)
-        if self._chunk.id is None:
-            self._chunk.id = self._prompts.add(self._chunk.vector, self._chunk.text, self._chunk.hash)
-        return self._chunk
+        chunk = self._chunk
+        if chunk.id is not None and chunk.frames == self.config.chunk_frames:
+            chunk = self._chunk = replace(chunk, vector=self._prompts.vectors[chunk.id], id=None, frames=0)
+        if chunk.vector is not None:
+            chunk.id, chunk.vector = self._prompts.add(chunk.vector, chunk.text, chunk.hash), None
+        return chunk
 
     def _fill(self, keys: Tensor, values: Tensor, frames: int) -> None:
         page = self._open

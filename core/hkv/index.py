@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from worldattention.core.heap import lasting_memory
 from worldattention.core.hkv.page import PageInfo
 
 FIRST_CAPACITY = 64
@@ -17,7 +18,7 @@ class Rows:
     """Append-only rows `[n, *row_shape]` in a buffer that doubles; forks share it until one appends."""
 
     def __init__(self, row_shape: Sequence[int], dtype: torch.dtype, device: torch.device | str) -> None:
-        self._buffer = torch.empty((FIRST_CAPACITY, *row_shape), dtype=dtype, device=device)
+        self._buffer = lasting_memory((FIRST_CAPACITY, *row_shape), dtype, device)
         self._count = 0
         self._shared = False
 
@@ -35,7 +36,8 @@ class Rows:
         if self._shared or self._count == capacity:
             if self._count == capacity:
                 capacity *= 2
-            grown = self._buffer.new_empty((capacity, *self._buffer.shape[1:]))
+            size = (capacity, *self._buffer.shape[1:])
+            grown = lasting_memory(size, self._buffer.dtype, self._buffer.device)
             grown[: self._count].copy_(self.view)
             self._buffer, self._shared = grown, False
         self._buffer[self._count].copy_(row)

@@ -12,9 +12,12 @@ from worldattention.core.hkv.index import RunningMean
 
 @dataclass(slots=True)
 class Chunk:
-    """The prompt segment that is being written; its row appears with its first frame."""
+    """The prompt segment that is being written; with its first frame it becomes a row of the index.
 
-    vector: Tensor
+    Marks are kept for ever, so the vector is the row's alone then: small tensors would break up the heap.
+    """
+
+    vector: Tensor | None
     text: str
     hash: str
     id: int | None = None
