@@ -282,10 +282,10 @@ class Engine:
         def velocity(latents: Tensor, step: int) -> Tensor:
             go_on(cancel)
             if step == 0 and recall:
-                draft.attention.start_query(scoring_layers(self.model, self.config))
-                self._passes.predict(latents, self._timesteps[0], spoken, draft.attention)
+                layers = scoring_layers(self.model, self.config)
+                query = self._passes.query(latents, self._timesteps[0], spoken, draft.attention, layers)
                 with watch("retrieve"):
-                    self._recall(draft, spoken)
+                    self._recall(draft, spoken, query)
                 go_on(cancel)
             return self._passes.predict(latents, self._timesteps[step], spoken, draft.attention)
 
@@ -314,9 +314,8 @@ class Engine:
             self._memory.snapshot(ended.encoding.pooled, ended.text, self.block)
             self._banked_frames = frames
 
-    def _recall(self, draft: Draft, spoken: Spoken) -> None:
-        """Scores pages with the query just captured and renews the window."""
-        query = draft.attention.take_query()
+    def _recall(self, draft: Draft, spoken: Spoken, query: Tensor) -> None:
+        """Scores pages with the mean query and renews the window."""
         retrieval = self._memory.retrieve(query, spoken.text, self.block)
         if draft.replay is not None:
             retrieval = replace(retrieval, chosen=draft.replay.pages + draft.replay.missed)

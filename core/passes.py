@@ -7,7 +7,7 @@ from torch import Tensor
 
 from worldattention.core.cuda_graph import Recorder
 from worldattention.core.graphs import CapturedPasses
-from worldattention.core.models.transformer import TimeEmbedding
+from worldattention.core.models.transformer import CausalWanTransformer3DModel, TimeEmbedding
 from worldattention.core.models.world import WorldModel
 from worldattention.core.spoken import Spoken
 from worldattention.core.window_attention import WindowAttention
@@ -40,16 +40,42 @@ class Passes:
     def predict(self, latents: Tensor, timestep: float, spoken: Spoken, attention: WindowAttention) -> Tensor:
         """The velocity at `timestep` (0..1000) of latents [1, F, C, h, w]."""
         transformer = self._model.transformer
-        if timestep not in self._times:
-            times = torch.tensor([[timestep]], device=self._model.device)
-            self._times[timestep] = transformer.time_embedding(times)
-        time = self._times[timestep]
+        time = self._time(timestep)
         if self._captured is not None and attention.steady:
             return self._captured.predict(latents, time, spoken.keys_values, attention)
         return transformer.predict(latents, time, spoken.keys_values, attention)
+
+    def query(
+        self,
+        latents: Tensor,
+        timestep: float,
+        spoken: Spoken,
+        attention: WindowAttention,
+        layers: tuple[int, ...],
+    ) -> Tensor:
+        """Mean un-rotated queries [S, H, D] fp32 of these layers. None behind them is run, but in captured passes."""
+        attention.start_query(layers)
+        transformer = self._model.transformer
+        captured = self._captured is not None and attention.steady
+        if captured or not isinstance(
+            transformer, CausalWanTransformer3DModel
+        ):  # worlds in lockstep share passes
+            self.predict(latents, timestep, spoken, attention)
+        else:
+            time = self._time(timestep)
+            attention.keep_query(
+                transformer.queries(latents, time, spoken.keys_values, attention, max(layers))
+            )
+        return attention.take_query()
 
     def clean(self, attention: WindowAttention, latents: Tensor, spoken: Spoken) -> KeysValues:
         """Clean, un-rotated keys and values [layers, L, H, D] of a finished block."""
         attention.start_clean()
         self.predict(latents, 0.0, spoken, attention)
         return attention.take_clean()
+
+    def _time(self, timestep: float) -> TimeEmbedding:
+        if timestep not in self._times:
+            times = torch.tensor([[timestep]], device=self._model.device)
+            self._times[timestep] = self._model.transformer.time_embedding(times)
+        return self._times[timestep]

@@ -141,7 +141,7 @@ class WindowAttention:
     def __call__(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """[1, L, H, D] un-rotated -> [1, L, H, D]."""
         if layer in self._query_layers:
-            self._queries.append(q[0].float().mean(0))
+            self.keep_query(q)
         if self._clean is not None:
             self._clean.append((k[0], v[0]))
         window, parameters = self._windows[layer], self._parameters[layer]
@@ -156,6 +156,10 @@ class WindowAttention:
     def start_query(self, layers: tuple[int, ...]) -> None:
         """Keep the mean un-rotated query of these layers during the next pass."""
         self._query_layers, self._queries = layers, []
+
+    def keep_query(self, q: Tensor) -> None:
+        """The mean of un-rotated queries [1, L, H, D], the next layer's."""
+        self._queries.append(q[0].float().mean(0))
 
     def take_query(self) -> Tensor:
         """[S, H, D] fp32 of the pass just made."""

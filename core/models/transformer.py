@@ -92,14 +92,34 @@ class CausalWanTransformer3DModel(WanTransformer3DModel):
         frames, height, width = latents.shape[1], *latents.shape[-2:]
         embedding = time if isinstance(time, TimeEmbedding) else self.time_embedding(time)
         groups = embedding.head.shape[1]
-        hidden = self._patchify(latents)
-        for layer in range(len(self.blocks)):
-            hidden = self._block(layer, hidden, embedding.blocks[layer], text[layer], attend, frame_text)
+        hidden = self._hidden(latents, embedding, text, attend, frame_text, len(self.blocks))
         tokens = hidden.shape[1] // frames
         hidden = hidden.unflatten(1, (frames, tokens))[:, out_from:]
         shift, scale = embedding.head.repeat_interleave(frames // groups, 1)[:, out_from:].unbind(2)
         hidden = _modulate(hidden, shift, scale, self.config.eps)
         return self._unpatchify(self.proj_out(hidden), height, width).to(latents.dtype)
+
+    def queries(
+        self, latents: Tensor, time: TimeEmbedding, text: TextKeysValues, attend: Attend, layer: int
+    ) -> Tensor:
+        """What a layer asks with, [B, L, H, D]; only the layers before it are run. latents [B, F, C, h, w]."""
+        hidden = self._hidden(latents, time, text, attend, None, layer)
+        return _before_attention(self.blocks[layer], hidden, time.blocks[layer], self.config.eps)[0]
+
+    def _hidden(
+        self,
+        latents: Tensor,
+        time: TimeEmbedding,
+        text: TextKeysValues,
+        attend: Attend,
+        frame_text: Tensor | None,
+        layers: int,
+    ) -> Tensor:
+        """The hidden states [B, L, dim] behind the first `layers` layers."""
+        hidden = self._patchify(latents)
+        for layer in range(layers):
+            hidden = self._block(layer, hidden, time.blocks[layer], text[layer], attend, frame_text)
+        return hidden
 
     def _block(
         self,
@@ -148,12 +168,19 @@ def run_block(
 
     hidden [B, L, dim]; modulation [B, G, 6, dim]; text (k, v) [N, L, H, D]; `frame_text` as in `predict`.
     """
-    fused = may_compile(hidden)  # norms, modulation and GELU then cost no launch of their own
-    before = compiled(before_attention) if fused else before_attention
-    after = compiled(after_attention) if fused else after_attention
-    q, k, v = before(block, hidden, modulation, eps)
+    after = compiled(after_attention) if may_compile(hidden) else after_attention
+    q, k, v = _before_attention(block, hidden, modulation, eps)
     out: Tensor = after(block, hidden, attend(q, k, v), modulation, text, frame_text, eps)
     return out
+
+
+def _before_attention(
+    block: Any, hidden: Tensor, modulation: Tensor, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`before_attention`; compiled, norms and modulation cost no launch of their own."""
+    before = compiled(before_attention) if may_compile(hidden) else before_attention
+    parts: tuple[Tensor, Tensor, Tensor] = before(block, hidden, modulation, eps)
+    return parts
 
 
 def before_attention(
