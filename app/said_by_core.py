@@ -180,11 +180,26 @@ SENTENCES = (
     ),
     QT_TRANSLATE_NOOP(
         "Sentences",
+        "The memory is full and the disk takes no more, so the pages used longest ago are being dropped; raise "
+        "--dram-quota to keep more of them.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "No whole page fits on the disk: one takes {}, and the disk quota for {} is {}; free space there or "
+        "raise --disk-quota.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
         "The {} memory tier stops at {} GB of its {} GB, because the machine has no more; lower its quota.",
     ),
     QT_TRANSLATE_NOOP(
         "Sentences",
         "The disk tier is off, because {} cannot be written ({}); the world goes on without it.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "The disk tier is off, because {} cannot be written ({}); the world goes on without it. "
+        "Free space there before the next start.",
     ),
     QT_TRANSLATE_NOOP("Sentences", "This world understands English and Korean; it will show: {}"),
     QT_TRANSLATE_NOOP(

@@ -271,7 +271,10 @@ def test_a_full_or_broken_disk_turns_the_tier_off_once(tmp_path, monkeypatch, co
         bank.append(*new_frames(40))
         disk_of(bank).flush()
     notices = bank.take_notices()
-    assert sum("disk tier is off" in notice and os.strerror(code) in notice for notice in notices) == 1
+    (off,) = (notice for notice in notices if "disk tier is off, because" in notice)
+    assert os.strerror(code) in off
+    assert ("Free space there" in off) == (code == errno.ENOSPC)
+    assert not any("--disk-quota" in notice for notice in notices[notices.index(off) :])
     usage = bank.usage()
     assert [tier.active for tier in usage] == [True, True, False]
     assert usage[-1].pages == len(list(tmp_path.glob("session-*/*.page")))
@@ -286,6 +289,28 @@ def test_a_full_or_broken_disk_turns_the_tier_off_once(tmp_path, monkeypatch, co
     assert not any("disk tier" in notice for notice in bank.take_notices())
     bank.close()
     assert list(tmp_path.glob("session-*")) == []
+
+
+def test_a_disk_that_is_full_from_the_start_is_not_given_a_larger_quota(tmp_path, monkeypatch):
+    """case_12: nothing had been dropped before, so the first page that is dropped says what helps."""
+    bank = make_bank(tmp_path, 1, 1, 20)
+    monkeypatch.setattr(disk_io.os, "write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    bank.append(*new_frames(80))
+    disk_of(bank).flush()
+    off, dropping = bank.take_notices()
+    assert "disk tier is off, because" in off
+    assert "raise --dram-quota to keep more" in dropping
+    assert "--disk-quota" not in off + dropping
+    bank.close()
+
+
+@pytest.mark.parametrize(("pages", "said"), [(0.99, True), (1, False), (0, False)])
+def test_case_11_a_disk_without_room_for_one_page_is_told_at_the_start(tmp_path, pages, said):
+    bank = make_bank(tmp_path, 1, 1, pages)
+    notices = bank.take_notices()
+    assert len(notices) == said
+    assert all("No whole page fits on the disk" in text and str(tmp_path) in text for text in notices)
+    bank.close()
 
 
 def test_a_folder_that_cannot_be_made_is_one_notice(tmp_path):

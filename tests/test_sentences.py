@@ -14,6 +14,7 @@ from worldattention.app.said_by_core import SENTENCES, STAGES
 from worldattention.app.sentences import spoken
 from worldattention.core import rewind
 from worldattention.core.errors import UserError
+from worldattention.core.hkv import notices
 from worldattention.core.project import load_project
 from worldattention.core.units import parse_bytes
 
@@ -53,6 +54,7 @@ def test_every_refusal_that_the_window_shows_is_listed() -> None:
     missing = {path: texts - set(SENTENCES) for path, texts in said.items() if texts - set(SENTENCES)}
     assert not missing
     assert {rewind.REBUILT, rewind.CODED, rewind.LACKING} <= set(SENTENCES)
+    assert {notices.DROPPING, notices.DROPPING_WITHOUT_DISK, notices.LATE} <= set(SENTENCES)
 
 
 def test_every_stage_of_loading_is_listed() -> None:

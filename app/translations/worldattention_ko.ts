@@ -1853,6 +1853,18 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>텍스트 인코더가 없습니다. `pip install {}`(으)로 설치하세요.</translation>
     </message>
     <message>
+        <source>The memory is full and the disk takes no more, so the pages used longest ago are being dropped; raise --dram-quota to keep more of them.</source>
+        <translation>메모리가 가득 찼고 디스크는 더 받지 못하여, 가장 오래전에 쓴 페이지부터 버립니다. 더 많이 보관하려면 DRAM 할당량을 늘리세요.</translation>
+    </message>
+    <message>
+        <source>No whole page fits on the disk: one takes {}, and the disk quota for {} is {}; free space there or raise --disk-quota.</source>
+        <translation>디스크에 온전한 페이지가 하나도 들어가지 않습니다. 페이지 하나는 {0}인데 {1}의 디스크 할당량은 {2}입니다. 그곳에 공간을 확보하거나 디스크 할당량을 늘리세요.</translation>
+    </message>
+    <message>
+        <source>The disk tier is off, because {} cannot be written ({}); the world goes on without it. Free space there before the next start.</source>
+        <translation>{}에 쓸 수 없어({}) 디스크 계층을 껐습니다. 월드는 디스크 없이 계속됩니다. 다음에 시작하기 전에 그곳에 공간을 확보하세요.</translation>
+    </message>
+    <message>
         <source>This prompt is longer than the sentences that this world knows; it will show: {}</source>
         <translation>이 프롬프트는 이 월드가 아는 문장보다 깁니다. 다음 장면을 보여 줍니다: {}</translation>
     </message>

@@ -18,6 +18,7 @@ from worldattention.core.hkv.codec import RAW, Codec, StoredPage, encode_page, l
 from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.disk_jobs import Read, Write
 from worldattention.core.hkv.moves import Job, Lane, Loan, SideStream
+from worldattention.core.hkv.notices import disk_off, no_page_on_disk
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.page_file import PageFileError, PageKey, read_page, write_page
 from worldattention.core.hkv.page_lock import LockedPool
@@ -77,6 +78,9 @@ class DiskTier:
         self._notices: list[str] = []
         self._writer, self._reader = Lane("page-writer"), Lane("page-reader")
         self._side = SideStream()
+        page = self._file_bytes(PageInfo(0, 0, options.page_frames, 0, 0))
+        if 0 < quota_bytes < page:
+            self._notices.append(no_page_on_disk(root, quota_bytes, page))
         remove_dead_sessions(root)
 
     @property
@@ -383,8 +387,5 @@ class DiskTier:
     def _turn_off(self, error: Exception) -> None:
         if self.active:
             log.warning("the disk tier is off: %s", error)
-            self._notices.append(
-                f"The disk tier is off, because {self._root} cannot be written "
-                f"({getattr(error, 'strerror', None) or error}); the world goes on without it."
-            )
+            self._notices.append(disk_off(self._root, error))
         self.active = False

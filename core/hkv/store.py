@@ -24,6 +24,7 @@ from worldattention.core.hkv.codec import CODECS, RAW, StoredPage, page_bytes
 from worldattention.core.hkv.disk import DiskOptions, DiskTier
 from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.moves import Loan
+from worldattention.core.hkv.notices import DROPPING, DROPPING_WITHOUT_DISK, LATE
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.session import default_folder
 from worldattention.core.hkv.thinning import Thinning
@@ -128,9 +129,7 @@ class TieredStore:
         if page is None:
             self._counters[level].misses += 1
             if fetched.late:
-                self._tell(
-                    "late", "A remembered page came too late from the disk; the picture went on without it."
-                )
+                self._tell(LATE)
             else:
                 self._forget(handle)
             return None
@@ -230,10 +229,10 @@ class TieredStore:
             self._decoded.popleft()[1].drop()
         for level, tier in enumerate(self._tiers):
             tier.collect()
+            self._notices.extend(tier.take_notices())
             for handle in tier.take_lost():
                 if handle in self._entries and self._entries[handle].tier == level:
                     self._drop(handle, level)
-            self._notices.extend(tier.take_notices())
 
     def _complete_one(self) -> bool:
         """Wait for the end of any move, so that its loan ends; false when there is none."""
@@ -353,16 +352,12 @@ class TieredStore:
         else:
             self._disk.free_spare(handle)
             self.changes.append(handle)
-        self._tell(
-            "drops",
-            "The memory is full, so the pages used longest ago are being dropped, on the disk every second page of "
-            "a scene first; raise --dram-quota or --disk-quota to keep all of them.",
-        )
+        self._tell(DROPPING if self._disk.active else DROPPING_WITHOUT_DISK)
 
-    def _tell(self, key: str, sentence: str) -> None:
+    def _tell(self, sentence: str) -> None:
         """A notice that is given once."""
-        if key not in self._told:
-            self._told.add(key)
+        if sentence not in self._told:
+            self._told.add(sentence)
             self._notices.append(sentence)
 
 
