@@ -18,6 +18,7 @@ from worldattention.app.messages import (
     Command,
     Configure,
     DeleteBranch,
+    Due,
     EngineLike,
     Export,
     Loading,
@@ -143,14 +144,20 @@ class Director:
         assert self._session is not None
         block, branch = self.block, self._session.branch
         new_prompt = block > 0 and self._prompt_of(block) != self._prompt_of(block - 1)
-        self._publish(Begun(self.epoch, block, self.seconds(block + 1), self._pace.due(new_prompt)))
-        with self._pace.block(new_prompt):
-            result = self._session.step(self._cancelled)
+        with self._pace.block(new_prompt) as due:
+            self._publish(Begun(self.epoch, block, self.seconds(block + 1), due))
+            result = self._session.step(self._between_steps)
         if self._session.branch != branch:  # a past of another sitting was left for a new one
             self._publish_branches()
         if self._reel.append(self.epoch, result.frames):
             self.outputs.take_down(result)
             self._publish(Made(self.epoch, result.telemetry, self._session.last_record))
+
+    def _between_steps(self) -> bool:
+        due = self._pace.went_on()
+        if due is not None:
+            self._publish(Due(self.epoch, due))
+        return self._cancelled()
 
     def _prompt_of(self, block: int) -> str | None:
         assert self._session is not None

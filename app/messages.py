@@ -317,6 +317,14 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class Due:
+    """The block that is being made will be there at another moment than was thought; by `time.perf_counter`."""
+
+    epoch: int
+    due: float
+
+
+@dataclass(frozen=True, slots=True)
 class WouldRecall:
     """The moments that `text` would recall if it were said now, best first.
 
@@ -380,6 +388,7 @@ Message = (
     | Acknowledged
     | Branched
     | Begun
+    | Due
     | WouldRecall
     | Made
     | Failed

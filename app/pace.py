@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from statistics import fmean
+from statistics import fmean, median
 
 from worldattention.core.geometry import FPS
 
@@ -22,6 +22,10 @@ DEARER = 1.5
 """A block of a new prompt takes so many times as long as others, until one was seen."""
 SWITCH_MARGIN = 1.1
 """Frames that are left over when it comes sooner cost less than a picture that stands."""
+TELLING_SHARE = 0.1
+"""Before so much of a block is made nobody knows how quick it is."""
+CHANGE_S = 0.1
+INSTANT_S = 1e-6
 MARGIN = 1.25
 MARGIN_FRAMES = 1
 
@@ -33,6 +37,10 @@ class Pace:
         self._seconds: deque[float] = deque(maxlen=REMEMBERED_BLOCKS)
         self._steady: deque[float] = deque(maxlen=STEADY_BLOCKS)
         self._dearer: deque[float] = deque(maxlen=SWITCHES)
+        self._shares: dict[bool, tuple[float, ...]] = {}  # of a block's time, at its steps; by `new_prompt`
+        self._new, self._begin = False, 0.0  # of the block that is being made
+        self._due: float | None = None
+        self._asked: list[float] = []  # seconds at its steps
         self._hurried = False
 
     def frames_ahead(self, block_frames: int) -> int:
@@ -47,22 +55,43 @@ class Pace:
         """A prompt waits for the next block: it is begun as soon as it can be."""
         self._hurried = True
 
-    def due(self, new_prompt: bool) -> float | None:
-        """The moment, by `time.perf_counter`, at which a block that is begun now will be there. None: not known yet."""
-        if len(self._steady) < KNOWN_FROM:
-            return None
-        times = SWITCH_MARGIN * max(self._dearer, default=DEARER) if new_prompt else 1.0
-        return time.perf_counter() + times * fmean(self._steady)
-
     @contextmanager
-    def block(self, new_prompt: bool = False) -> Iterator[None]:
-        """Around the making of a block. One that was not finished tells nothing."""
-        begin = time.perf_counter()
-        yield
-        seconds = time.perf_counter() - begin
+    def block(self, new_prompt: bool = False) -> Iterator[float | None]:
+        """Around the making of a block. One that was not finished tells nothing.
+
+        Yields the moment, by `time.perf_counter`, at which it will probably be there; None: not known yet.
+        """
+        self._new, self._begin, self._asked = new_prompt, time.perf_counter(), []
+        self._due = self._expected()
+        yield self._due
+        seconds = time.perf_counter() - self._begin
         if not new_prompt:
             self._steady.append(seconds)
-        elif len(self._steady) >= KNOWN_FROM:
-            self._dearer.append(seconds / max(fmean(self._steady), 1e-6))
+        elif self._known:
+            self._dearer.append(seconds / max(fmean(self._steady), INSTANT_S))
+        self._shares[new_prompt] = tuple(asked / max(seconds, INSTANT_S) for asked in self._asked)
         self._seconds.append(seconds)
         self._hurried = False
+
+    def went_on(self) -> float | None:
+        """The block has come to another of its steps. Tells when it will be there, where that has changed by much."""
+        seconds, step = time.perf_counter() - self._begin, len(self._asked)
+        self._asked.append(seconds)
+        shares = self._shares.get(self._new, ())
+        if self._due is None or step >= len(shares) or shares[step] < TELLING_SHARE:
+            return None
+        due = self._begin + seconds / shares[step]
+        if abs(due - self._due) < CHANGE_S:
+            return None
+        self._due = due
+        return due
+
+    @property
+    def _known(self) -> bool:
+        return len(self._steady) >= KNOWN_FROM
+
+    def _expected(self) -> float | None:
+        if not self._known:
+            return None
+        times = SWITCH_MARGIN * median(self._dearer or (DEARER,)) if self._new else 1.0
+        return self._begin + times * fmean(self._steady)

@@ -18,6 +18,7 @@ from worldattention.app.messages import (
     Branched,
     Configure,
     DeleteBranch,
+    Due,
     Export,
     ExportDone,
     ExportProgress,
@@ -352,6 +353,8 @@ class World(QObject):
             case Begun(epoch=self._epoch):
                 self.playback.expect(message.due)
                 self.begun.emit(message)
+            case Due(epoch=self._epoch):
+                self.playback.expect(message.due)
             case WouldRecall(epoch=self._epoch):
                 self.would_recall.emit(message)
             case Failed(epoch=self._epoch):

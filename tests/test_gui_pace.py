@@ -9,7 +9,7 @@ import pytest
 from tests.test_gui_worker import Desk
 from worldattention.app import messages as m
 from worldattention.app import pace
-from worldattention.app.pace import KNOWN_FROM, REMEMBERED_BLOCKS, Pace
+from worldattention.app.pace import DEARER, KNOWN_FROM, REMEMBERED_BLOCKS, SWITCH_MARGIN, Pace
 
 
 class Clock:
@@ -63,6 +63,43 @@ def test_a_prompt_is_hurried_for_one_block(clock):
     assert one.frames_ahead(12) == 18  # the block is still to be made
     make(one, clock, 0.05)
     assert one.frames_ahead(12) == 2
+
+
+def test_a_block_is_due_after_the_mean_of_steady_ones_and_a_new_prompts_after_what_the_last_switches_took(
+    clock,
+):
+    one = Pace()
+    for seconds in (0.4, 0.6, 0.5, 0.5):
+        with one.block() as due:
+            assert due is None
+            clock.now += seconds
+    with one.block() as due:
+        assert due - clock.now == pytest.approx(0.5)
+        clock.now += 0.5
+    with one.block(new_prompt=True) as due:
+        assert due - clock.now == pytest.approx(0.5 * DEARER * SWITCH_MARGIN)
+        clock.now += 0.6
+    with one.block(new_prompt=True) as due:
+        assert due - clock.now == pytest.approx(0.6 * SWITCH_MARGIN)
+        clock.now += 0.6
+    with one.block() as due:
+        assert due - clock.now == pytest.approx(0.5)  # switches do not count here
+
+
+def test_a_block_whose_steps_are_late_is_said_to_be_late_once(clock):
+    one = Pace()
+    for _ in range(KNOWN_FROM):
+        with one.block():
+            for _ in range(6):
+                one.went_on()
+                clock.now += 0.1
+    begin, said = clock.now, []
+    with one.block():
+        for _ in range(6):
+            said.append(one.went_on())
+            clock.now += 0.2
+    assert [due is not None for due in said] == [False, True, False, False, False, False]
+    assert said[1] - begin == pytest.approx(1.2)
 
 
 def test_frames_never_run_out_while_blocks_take_as_long_as_lately(clock):

@@ -19,7 +19,7 @@ class Sitting:
     def __init__(self, clock, seconds, tells=True):
         self.clock, self.seconds, self.tells = clock, seconds, tells
         self.pace, self.block, self.switches = Pace(), 0, set()
-        self._end, self._making = None, ExitStack()
+        self._end, self._steps, self._making = None, [], ExitStack()
         clock.playback.play()
         clock.playback._tick()
 
@@ -41,9 +41,16 @@ class Sitting:
         playback, reel = self.clock.playback, self.clock.reel
         if self._end is None and reel.made - playback.live <= self.pace.frames_ahead(12):
             new = self.block in self.switches
-            playback.expect(self.pace.due(new) if self.tells else None)
-            self._making.enter_context(self.pace.block(new))
-            self._end = self.clock.now + self.seconds(self.block, new)
+            due = self._making.enter_context(self.pace.block(new))
+            playback.expect(due if self.tells else None)
+            seconds, count = self.seconds(self.block, new), 7 if new else 6
+            self._steps = [self.clock.now + seconds * step / count for step in range(count)]
+            self._end = self.clock.now + seconds
+        elif self._end is not None and self._steps and self.clock.now >= self._steps[0]:
+            del self._steps[0]
+            due = self.pace.went_on()
+            if due is not None and self.tells:
+                playback.expect(due)
         elif self._end is not None and self.clock.now >= self._end:
             self._making.close()
             reel.append(0, picture(self.block, "x"))
@@ -98,6 +105,16 @@ def test_a_switch_that_takes_longer_than_thought_leaves_a_short_one(clock, slowe
     assert switch(one, 0.5)[1] < 0.3
     one.run(6.0)
     assert switch(one, 0.0)[1] <= 2 * FRAME + 0.005  # by then it is known what a switch takes
+
+
+@pytest.mark.parametrize("slow", [0.8, 1.0, 1.2])
+def test_a_block_that_the_machine_slows_down_leaves_no_standing_picture(clock, slow):
+    """Two blocks are up to twice as slow as those before: so are its steps, and the picture knows."""
+    one = Sitting(clock, lambda block, _new: slow if block in (14, 15) else USUAL)
+    one.run(9.0)
+    begin = clock.now
+    one.run(3.0)
+    assert one.longest_gap(begin) <= 2 * FRAME + 0.003
 
 
 def test_a_world_that_is_quick_enough_plays_sixteen_frames_a_second_however_its_blocks_vary(clock):
