@@ -192,8 +192,8 @@ def split(timeline: Timeline, seconds: float, locked: float) -> Timeline:
 
 def with_past_kept(current: Timeline, target: Timeline, locked: float) -> Timeline:
     """`target` from `locked` on, `current` before it: undo and redo never change what has been made."""
-    past = [replace(e, end=min(e.end, locked)) for e in current.events if e.start < locked]
-    future = [replace(e, start=max(e.start, locked)) for e in target.events if e.end > locked]
+    past = [e if e.end <= locked else replace(e, end=locked) for e in current.events if e.start < locked]
+    future = [e if e.start >= locked else replace(e, start=locked) for e in target.events if e.end > locked]
     past = [event for event in past if event.end > event.start]
     under_way = target.event_at(locked)
     spans = under_way is not None and under_way.start < locked
