@@ -218,7 +218,7 @@ class MainWindow(QMainWindow):
         for source in (self.files, self.opening):
             source.failed.connect(lambda text: tell(text, ERROR))
         self.files.told.connect(tell)
-        self.notifications.added.connect(self.status.show_notice)
+        self.notifications.faded.connect(self.status.show_notice)
 
     # What the user does
 

@@ -35,7 +35,7 @@ class Notice:
 class Notifications(QObject):
     """Shows toasts in the upper right corner of `host`; the newest 200 notices stay in `history`."""
 
-    added = Signal(object)  # Notice
+    faded = Signal(object)  # the newest Notice: its toast is gone, and it may stand elsewhere
 
     def __init__(self, host: QWidget) -> None:
         super().__init__(host)
@@ -51,13 +51,12 @@ class Notifications(QObject):
         log.log(logging.INFO if level == INFO else logging.WARNING, "%s", text)
         notice = Notice(level, spoken(text))
         self.history.append(notice)
-        self.added.emit(notice)
         for toast in [toast for toast in self._toasts if toast.notice == notice]:
             self._remove(toast)
         while len(self._toasts) >= MAX_TOASTS:
             self._remove(self._toasts[0])
         toast = _Toast(notice, action, act, self._host)
-        toast.closed.connect(lambda: self._remove(toast))
+        toast.closed.connect(lambda: self._fade(toast))
         self._toasts.append(toast)
         toast.show()
         self._place()
@@ -79,6 +78,12 @@ class Notifications(QObject):
         if watched is self._host and event.type() == QEvent.Type.Resize:
             self._place()
         return False
+
+    def _fade(self, toast: _Toast) -> None:
+        newest = toast in self._toasts and toast.notice is self.history[-1]
+        self._remove(toast)
+        if newest:
+            self.faded.emit(toast.notice)
 
     def _remove(self, toast: _Toast) -> None:
         if toast in self._toasts:

@@ -93,7 +93,7 @@ class StatusBar(QStatusBar):
             self.latency.setText(self.tr("Enter to picture {:.1f} s").format(self._latency_s))
 
     def show_notice(self, notice: Notice) -> None:
-        """The last thing that was said."""
+        """The last thing that was said, when it no longer stands over the picture."""
         theme.set_tone(self.notice, {WARNING: "warning", ERROR: "danger"}.get(notice.level, "muted"))
         self.notice.setText(notice.text)
         self.notice.setToolTip(tip(notice.text))

@@ -8,6 +8,7 @@ import torch
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QDockWidget,
     QLineEdit,
     QMessageBox,
@@ -348,6 +349,12 @@ def test_a_machine_that_is_too_slow_is_told_once(window, qtbot):
     told = [text for text in texts(one) if "more slowly than it plays" in text]
     assert len(told) == 1
     assert "density" in told[0]
+    assert [notice.text for notice in one.notifications.shown] == told
+    assert told[0] not in one.status.notice.text()  # in one place at a time
+    [close] = [button for button in one.findChildren(QAbstractButton) if button.accessibleName() == "Dismiss"]
+    QTest.mouseClick(close, Qt.MouseButton.LeftButton)
+    assert not one.notifications.shown
+    assert one.status.notice.text() == told[0]
 
 
 def test_a_page_in_the_map_points_at_its_time_and_a_click_goes_there(window, qtbot):
