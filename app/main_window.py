@@ -73,6 +73,7 @@ class MainWindow(QMainWindow):
         self.world_ended = True
         self.setWindowIcon(icons.app_icon())
         self.setAcceptDrops(True)
+        self.setContentsMargins(10, 0, 10, 0)  # panels end where the picture begins
         self.resize(1280, 800)
         self.model = TimelineModel(self)
         self.model.open(setup.project.timeline, markers_of(setup.project))
@@ -119,7 +120,7 @@ class MainWindow(QMainWindow):
         self.prompt_box = PromptBox()
         centre = QWidget()
         column = QVBoxLayout(centre)
-        column.setContentsMargins(10, 0, 4, 4)
+        column.setContentsMargins(0, 0, 4, 4)
         column.setSpacing(0)
         column.addWidget(self.viewport, 1)
         column.addWidget(self.prompt_box)

@@ -14,7 +14,7 @@ QMainWindow::separator {{ background: {c.window}; width: 6px; height: 6px; }}
 QMainWindow::separator:hover {{ background: {c.hover}; }}
 QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 4px 6px; }}
 
-QMenuBar {{ background: {c.window}; color: {c.muted}; padding: 2px 6px; font-size: 12px; }}
+QMenuBar {{ background: {c.window}; color: {c.muted}; padding: 2px 0; font-size: 12px; }}
 QMenuBar::item {{ padding: 4px 10px; border-radius: 5px; background: transparent; }}
 QMenuBar::item:selected {{ background: {c.hover}; color: {c.text}; }}
 QMenu {{ background: {c.raised}; border: 1px solid {c.line}; padding: 5px; }}
@@ -23,7 +23,7 @@ QMenu::item:selected {{ background: {c.hover}; }}
 QMenu::item:disabled {{ color: {c.disabled}; }}
 QMenu::separator {{ height: 1px; background: {c.line}; margin: 5px 8px; }}
 
-QToolBar {{ background: {c.window}; border: none; spacing: 6px; padding: 4px 10px 6px 10px; }}
+QToolBar {{ background: {c.window}; border: none; spacing: 6px; padding: 0; }}
 QStatusBar {{ background: {c.window}; color: {c.muted}; border-top: 1px solid {c.line}; }}
 QStatusBar::item {{ border: none; }}
 QStatusBar QLabel {{ color: {c.muted}; padding: 0 8px; }}

@@ -193,6 +193,7 @@ class MainToolBar(QToolBar):
         self.setMovable(False)
         self.setFloatable(False)
         self.setIconSize(QSize(18, 18))
+        self.setContentsMargins(0, 0, 0, 10)  # a style sheet has one padding for all four sides
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         for name in ("play", "restart", "record"):
             self._add(actions[name]).setProperty("primary", name == "play")

@@ -253,7 +253,9 @@ def _parse(text: str) -> Any:
 
     try:
         document = json.loads(text, parse_float=number, parse_constant=refuse)
-        json.dumps(document, ensure_ascii=False, allow_nan=False).encode("utf-8")  # what is opened can be saved
+        json.dumps(document, ensure_ascii=False, allow_nan=False).encode(
+            "utf-8"
+        )  # what is opened can be saved
     except json.JSONDecodeError as error:
         raise UserError(f"It is broken at line {error.lineno}, column {error.colno}: {error.msg}.") from error
     except UnicodeEncodeError as error:
