@@ -137,14 +137,14 @@ class Director:
             return not self._session.ended
         if not self.running:
             return False
-        return self._reel.made - played <= self._pace.frames_ahead(self._engine.geometry.block_frames)
+        ahead = self._pace.frames_ahead(self._engine.geometry.block_frames, self._new_prompt)
+        return self._reel.made - played <= ahead
 
     def step(self) -> None:
         """Makes a block. Raises Cancelled."""
         assert self._session is not None
         block, branch = self.block, self._session.branch
-        new_prompt = block > 0 and self._prompt_of(block) != self._prompt_of(block - 1)
-        with self._pace.block(new_prompt) as due:
+        with self._pace.block(self._new_prompt) as due:
             self._publish(Begun(self.epoch, block, self.seconds(block + 1), due))
             result = self._session.step(self._between_steps)
         if self._session.branch != branch:  # a past of another sitting was left for a new one
@@ -159,9 +159,14 @@ class Director:
             self._publish(Due(self.epoch, due))
         return self._cancelled()
 
-    def _prompt_of(self, block: int) -> str | None:
-        assert self._session is not None
-        return self._session.timeline.prompt_at(self.seconds(block))
+    @property
+    def _new_prompt(self) -> bool:
+        """Whether the next block's prompt is another than the one before it had."""
+        block, session = self.block, self._session
+        if session is None or block == 0:
+            return False
+        prompt_at = session.timeline.prompt_at
+        return prompt_at(self.seconds(block)) != prompt_at(self.seconds(block - 1))
 
     def foresee(self, foresight: Foresight) -> None:
         """Lets a typed text be answered."""

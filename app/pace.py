@@ -12,11 +12,9 @@ from statistics import fmean, median
 from worldattention.core.geometry import FPS
 
 REMEMBERED_BLOCKS = 16
-"""As many count as the slowest lately: a block of a new prompt takes longer than its neighbours."""
+"""Their slowest tells when to begin another, their mean when it will be there."""
 KNOWN_FROM = 4
 """Blocks before the pace is trusted: the first ones load what they need."""
-STEADY_BLOCKS = 8
-"""Blocks of an unchanged prompt whose mean is what the next one is expected to take."""
 SWITCHES = 4
 DEARER = 1.5
 """A block of a new prompt takes so many times as long as others, until one was seen."""
@@ -26,7 +24,7 @@ TELLING_SHARE = 0.1
 """Before so much of a block is made nobody knows how quick it is."""
 CHANGE_S = 0.1
 INSTANT_S = 1e-6
-MARGIN = 1.25
+MARGIN = 1.15
 MARGIN_FRAMES = 1
 
 
@@ -34,22 +32,27 @@ class Pace:
     """Learns from the blocks that were made how many frames must lie ahead of another, and how long it takes."""
 
     def __init__(self) -> None:
-        self._seconds: deque[float] = deque(maxlen=REMEMBERED_BLOCKS)
-        self._steady: deque[float] = deque(maxlen=STEADY_BLOCKS)
-        self._dearer: deque[float] = deque(maxlen=SWITCHES)
+        self._steady: deque[float] = deque(
+            maxlen=REMEMBERED_BLOCKS
+        )  # seconds of blocks whose prompt was not new
+        self._dearer: deque[float] = deque(maxlen=SWITCHES)  # times as long as those took the others
         self._shares: dict[bool, tuple[float, ...]] = {}  # of a block's time, at its steps; by `new_prompt`
         self._new, self._begin = False, 0.0  # of the block that is being made
         self._due: float | None = None
         self._asked: list[float] = []  # seconds at its steps
         self._hurried = False
 
-    def frames_ahead(self, block_frames: int) -> int:
-        """Frames ahead of the playhead at which a block is begun: a block's at most, for a prompt half of one more."""
+    def frames_ahead(self, block_frames: int, new_prompt: bool = False) -> int:
+        """Frames ahead of the playhead at which a block is begun: a block's at most.
+
+        For a prompt that waits it is half of one more, for one that the timeline has known as many as it takes.
+        """
         if self._hurried:
             return block_frames + block_frames // 2
-        if len(self._seconds) < KNOWN_FROM:
+        if not self._known:
             return block_frames
-        return min(block_frames, math.ceil(FPS * MARGIN * max(self._seconds)) + MARGIN_FRAMES)
+        slowest = max(self._steady) * (self._times_dearer if new_prompt else 1.0)
+        return min(block_frames, math.ceil(FPS * MARGIN * slowest) + MARGIN_FRAMES)
 
     def hurry(self) -> None:
         """A prompt waits for the next block: it is begun as soon as it can be."""
@@ -70,7 +73,6 @@ class Pace:
         elif self._known:
             self._dearer.append(seconds / max(fmean(self._steady), INSTANT_S))
         self._shares[new_prompt] = tuple(asked / max(seconds, INSTANT_S) for asked in self._asked)
-        self._seconds.append(seconds)
         self._hurried = False
 
     def went_on(self) -> float | None:
@@ -93,5 +95,9 @@ class Pace:
     def _expected(self) -> float | None:
         if not self._known:
             return None
-        times = SWITCH_MARGIN * median(self._dearer or (DEARER,)) if self._new else 1.0
+        times = SWITCH_MARGIN * self._times_dearer if self._new else 1.0
         return self._begin + times * fmean(self._steady)
+
+    @property
+    def _times_dearer(self) -> float:
+        return median(self._dearer or (DEARER,))

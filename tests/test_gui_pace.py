@@ -37,7 +37,7 @@ def fail(one):
         raise ZeroDivisionError
 
 
-def test_a_block_is_begun_a_quarter_and_a_frame_before_the_frames_run_out(clock):
+def test_a_block_is_begun_a_little_and_a_frame_before_the_frames_run_out(clock):
     one = Pace()
     for _ in range(KNOWN_FROM):
         assert one.frames_ahead(12) == 12
@@ -50,6 +50,18 @@ def test_a_block_is_begun_a_quarter_and_a_frame_before_the_frames_run_out(clock)
     for _ in range(REMEMBERED_BLOCKS):
         make(one, clock, 0.05)
     assert one.frames_ahead(12) == 2
+
+
+def test_a_new_prompt_of_the_timeline_is_begun_sooner_by_what_switches_take_and_leaves_the_others_as_they_are(
+    clock,
+):
+    one = Pace()
+    for _ in range(KNOWN_FROM):
+        make(one, clock, 0.2)
+    assert (one.frames_ahead(12), one.frames_ahead(12, new_prompt=True)) == (5, 7)
+    with one.block(new_prompt=True):
+        clock.now += 0.4
+    assert (one.frames_ahead(12), one.frames_ahead(12, new_prompt=True)) == (5, 9)
 
 
 def test_a_prompt_is_hurried_for_one_block(clock):
