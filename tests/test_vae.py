@@ -110,3 +110,18 @@ def test_decoder_dtype_follows_the_processor(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda flags=flags: flags)
         assert decoder_dtype(cpu) == expected
     assert decoder_dtype(torch.device("cuda")) == torch.bfloat16
+
+
+def test_streaming_keeps_channels_last(autoencoder: PocketAutoencoder) -> None:
+    """Else every convolution of a CPU first puts its input into another order."""
+    stream = PocketStreamingDecoder(autoencoder, "cpu")
+    orders: list[bool] = []
+    for module in stream._decoder.modules():
+        if isinstance(module, torch.nn.Conv2d):
+            module.register_forward_pre_hook(
+                lambda _, inputs: orders.append(inputs[0].is_contiguous(memory_format=torch.channels_last))
+            )
+    for _ in range(2):
+        stream.decode_block(torch.randn(3, 5, 4, 6))
+    assert len(orders) == 2 * 14
+    assert all(orders)

@@ -137,6 +137,8 @@ class _Decoder(nn.Module):
             later.append(timed[:, -1])
             if frames == 1:
                 return past
+            if len(timed) == 1:  # four axes: channels stay last, as convolutions want them on a CPU
+                return torch.cat([past, x[:-1]])
             return torch.cat([past[:, None], timed[:, :-1]], 1).flatten(0, 1)
 
         # Softly limited: a stray latent must not become a blot.
