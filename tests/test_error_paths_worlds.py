@@ -18,6 +18,7 @@ from worldattention.core import saved_world
 from worldattention.core.errors import UserError
 from worldattention.core.files import check_target
 from worldattention.core.history import Branch, History
+from worldattention.core.hkv.ring import FrameRing
 from worldattention.core.project import Project
 from worldattention.core.saved_world import save_world
 from worldattention.core.telemetry_lines import lines_of, records_of
@@ -31,9 +32,23 @@ def broken(*_arguments):
     raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
-@pytest.mark.parametrize(("failure", "told"), [(broken, UserError), (KeyboardInterrupt, KeyboardInterrupt)])
+def raising(error: type[BaseException]):
+    def fail(*_arguments):
+        raise error("can't allocate memory")
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "failure", "told"),
+    [
+        (os, "pread", broken, UserError),
+        (engine_module, "replay_decoder", raising(KeyboardInterrupt), KeyboardInterrupt),
+        (FrameRing, "restore", raising(RuntimeError), RuntimeError),  # no memory for what its pages hold
+    ],
+)
 def test_a_past_that_cannot_be_brought_back_leaves_the_present_as_it_was(
-    tmp_path, monkeypatch, failure, told
+    tmp_path, monkeypatch, owner, name, failure, told
 ):
     """Its pages are given up again: nothing stays held, and the world goes on with equal frames."""
     engine, other = (toy_engine(folder=tmp_path / name) for name in ("one", "two"))
@@ -44,10 +59,7 @@ def test_a_past_that_cannot_be_brought_back_leaves_the_present_as_it_was(
     store = engine.bank._store
     held = store._owners, [(entry.references, entry.pins) for entry in store._entries.values()]
     with monkeypatch.context() as patch:
-        if failure is broken:
-            patch.setattr(os, "pread", broken)
-        else:
-            patch.setattr(engine_module, "replay_decoder", lambda *_: (_ for _ in ()).throw(failure))
+        patch.setattr(owner, name, failure)
         with pytest.raises(told, match="restart it" if told is UserError else None):
             engine.fork_at(4)
     assert (store._owners, [(entry.references, entry.pins) for entry in store._entries.values()]) == held

@@ -111,3 +111,13 @@ def test_case_07_worlds_that_begin_anew_leave_no_file_and_no_thread(tmp_path):
     assert (process.num_fds(), process.num_threads()) == (files, threads)
     assert list(tmp_path.rglob("*")) == []
     engine.close()
+
+
+def test_what_was_closed_is_an_error_of_the_disk_to_its_readers(tmp_path):
+    """A window may still look at a world that has just been left."""
+    file = WriteBehind(tmp_path, "latents-writer")
+    file.write(0, b"latents")
+    file.close()
+    file._thread.join(60)
+    with pytest.raises(OSError, match="closed"):
+        file.read(0, 7)
