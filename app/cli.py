@@ -57,7 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Cancelled, KeyboardInterrupt) as stop:
         return _failed(str(stop) or "Stopped, as you asked; nothing half-made was left.", debug)
     except UserError as error:
-        return _failed(str(error), debug, 2 if isinstance(error, WrongUsage) else 1)
+        if isinstance(error, WrongUsage):
+            command = " ".join([PROGRAM, *(name for name in arguments[:1] if name in COMMANDS)])
+            return _failed(f"{str(error).rstrip('.')} (see {command} --help)", debug, 2)
+        return _failed(str(error), debug)
     except Exception as error:
         logging.getLogger(__name__).debug("unexpected failure", exc_info=True)
         return _failed(_explain(error), debug)

@@ -104,6 +104,7 @@ SENTENCES = (
     QT_TRANSLATE_NOOP("Sentences", "It is no WorldAttention project: choose a .world file."),
     QT_TRANSLATE_NOOP("Sentences", "It was made by a later version (format {}): update WorldAttention."),
     QT_TRANSLATE_NOOP("Sentences", "It is a folder: choose a .world file."),
+    QT_TRANSLATE_NOOP("Sentences", "It is empty: choose another file."),
     QT_TRANSLATE_NOOP("Sentences", "It is no ordinary file: choose a .world file."),
     QT_TRANSLATE_NOOP("Sentences", "It is no UTF-8 text: choose a .world file."),
     QT_TRANSLATE_NOOP("Sentences", "It has {} bytes, and a project at most {}: take another."),
@@ -331,6 +332,15 @@ SENTENCES = (
     QT_TRANSLATE_NOOP("Sentences", "'{}' was written by another version (format {}): update WorldAttention."),
     QT_TRANSLATE_NOOP("Sentences", "The saved world lacks '{}': copy the whole folder again."),
     QT_TRANSLATE_NOOP("Sentences", "There is no folder '{}': give the folder of a saved world."),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "The folder '{}' has no {}, so it is no saved world: give the folder of one.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "'{}' is a file, and a saved world is a folder with a {}: give that folder, or a project "
+        "without --world.",
+    ),
     QT_TRANSLATE_NOOP(
         "Sentences",
         "The pages of this moment are gone, so the world goes on from what its latents still "

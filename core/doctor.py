@@ -33,6 +33,7 @@ from worldattention.kernels import ops
 Status = Literal["ok", "note", "warning", "failed"]
 PACKAGES = ("torch", "triton", "diffusers", "transformers", "safetensors", "numpy", "PySide6-Essentials")
 COMPILERS = ("cc", "gcc", "clang")
+_MAY_GO = "which may be deleted while no world runs"
 _CPU_FLAGS = ("amx_bf16", "avx512_bf16", "avx512_f", "avx2")
 
 
@@ -183,7 +184,7 @@ def _quotas(config: EngineConfig, device: torch.device) -> Iterable[Finding]:
     memory = psutil.virtual_memory()
     place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     free = {"device": "", "dram": f", {format_bytes(memory.available)} of memory free"}
-    free["disk"] = f", {format_bytes(psutil.disk_usage(str(place)).free)} free at {folder}"
+    free["disk"] = f", {format_bytes(psutil.disk_usage(str(place)).free)} free at {folder}, {_MAY_GO}"
     for tier, rest in free.items():
         asked, fitted = (getattr(quotas, f"{tier}_quota_bytes") for quotas in (config.cache, cache))
         text = f"{format_bytes(fitted)} for pages{rest}"

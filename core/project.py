@@ -252,6 +252,8 @@ def _parse(text: str) -> Any:
         raise UserError(f"It holds {literal[:20]}, which is no finite number: correct it.")
 
     try:
+        if not text.strip():
+            raise UserError("It is empty: choose another file.")
         document = json.loads(text, parse_float=number, parse_constant=refuse)
         json.dumps(document, ensure_ascii=False, allow_nan=False).encode(
             "utf-8"

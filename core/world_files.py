@@ -179,8 +179,17 @@ class WorldWriter:
 def open_world(folder: Path) -> SavedWorld:
     """The saved world in a folder. Raises UserError, naming the file, when it is none or unsound."""
     path = folder / MANIFEST
-    if not os.path.isdir(folder):  # which asks without raising
+    if os.path.isfile(folder):  # which asks without raising
+        raise UserError(
+            f"'{folder}' is a file, and a saved world is a folder with a {MANIFEST}: give that folder, or a project "
+            "without --world."
+        )
+    if not os.path.isdir(folder):
         raise UserError(f"There is no folder '{folder}': give the folder of a saved world.")
+    if not os.path.lexists(path):
+        raise UserError(
+            f"The folder '{folder}' has no {MANIFEST}, so it is no saved world: give the folder of one."
+        )
     data = _read_file(path, MAX_MANIFEST_BYTES)
     try:
         document = json.loads(data.decode("utf-8"))

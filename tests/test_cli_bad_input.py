@@ -110,7 +110,16 @@ def test_missing_ffmpeg(world, capsys, monkeypatch):
     assert tree(world.parent) == ["w.world"]
 
 
-@pytest.mark.parametrize("device", ["cuda", "cuda:7", "tpu", "mps", "", "cpu:x"])
+@pytest.mark.parametrize("device", ["tpu", "mps", "", "cpu:x", "cuda:", "cuda:-1"])
+def test_devices_that_do_not_exist_are_told_before_anything_is_loaded(world, capsys, device):
+    assert main(["render", str(world), "-o", "null", "--device", device]) == 2
+    told = capsys.readouterr().err
+    assert f"unknown device '{device}'" in told
+    assert "Load" not in told
+    assert len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:7"])
 def test_devices_that_are_not_there(world, capsys, device, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     sentence = failure_after_loading(capsys, ["render", world, "-o", "null", "--device", device])

@@ -62,7 +62,7 @@ def test_every_option_arrives(
         (["pocket", "--out", "x", "--minutes", "hsa"], 1),
         (["pocket", "--out", "x", "--minutes", "hsa=nan"], 1),
         (["pocket", "--out", "x", "--minutes", "sleep=1"], 1),
-        (["pocket", "--out", "x", "--device", "tpu"], 1),
+        (["pocket", "--out", "x", "--device", "tpu"], 2),
     ],
 )
 def test_nonsense_is_answered_in_a_sentence(

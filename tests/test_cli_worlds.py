@@ -95,6 +95,22 @@ def test_what_cannot_be_is_told_in_one_sentence(project, capsys, arguments, stat
     told = capsys.readouterr().err
     assert reason in told
     assert "Traceback" not in told
+    assert "Load" not in told  # it is said before the model is loaded
+    assert ("(see worldattention render --help)" in told) == (status == 2)
+
+
+def test_what_is_no_saved_world_says_what_was_found(project, tmp_path, capsys) -> None:
+    for place, found in (
+        (project, "is a file"),
+        (tmp_path, "has no world.json"),
+        (tmp_path / "x", "no folder"),
+    ):
+        assert cli.main(["render", "--world", str(place), "-o", "null"]) == 1
+        told = capsys.readouterr().err
+        assert found in told
+        assert "folder" in told
+    assert cli.main(["render", "-o", "null"]) == 2
+    assert "(see worldattention render --help)" in capsys.readouterr().err
 
 
 def test_the_place_is_checked_before_anything_is_made(project, tmp_path, capsys) -> None:

@@ -147,7 +147,8 @@ def document(**change):
 
 
 BAD = {
-    "empty": ("", "broken at line 1"),
+    "empty": ("", "is empty"),
+    "blank": (" \n\t", "is empty"),
     "broken": ('{"format": "worldattention-project",', "broken at line 1"),
     "foreign list": ("[1, 2]", "no WorldAttention project"),
     "foreign object": ('{"kdenlive": 1}', "no WorldAttention project"),

@@ -134,7 +134,7 @@ def common_options() -> argparse.ArgumentParser:
     group = parser.add_argument_group("options of every command")
     add = group.add_argument
     add("--model", default="pocket", metavar="pocket|DIR", help="the world's model (default: pocket)")
-    add("--device", default="auto", help="auto, cpu, cuda or cuda:N (default: auto)")
+    add("--device", type=_device, default="auto", help="auto, cpu, cuda or cuda:N (default: auto)")
     add(
         "--preset",
         type=_one_of("preset", PRESETS),
@@ -284,6 +284,13 @@ def _number(text: str) -> float:
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number")
     return value
+
+
+def _device(text: str) -> str:
+    """The name of a device; whether it is there only torch can say."""
+    if not re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?", text):
+        raise argparse.ArgumentTypeError(f"unknown device '{text[:40]}', choose auto, cpu, cuda or cuda:N")
+    return text
 
 
 def _one_of(name: str, choices: Sequence[str]) -> Callable[[str], str]:

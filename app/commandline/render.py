@@ -47,6 +47,7 @@ def unknown_prompts(engine: object, timeline: Timeline) -> list[str]:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Renders. Raises UserError or Cancelled."""
+    from worldattention.core.geometry import POCKET_GEOMETRY
     from worldattention.core.render import RenderJob, render
 
     output = None if arguments.output == "null" else Path(arguments.output)
@@ -56,6 +57,8 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
         raise UserError(f"'{log}' is the project itself: name another file for the telemetry.")
     job = RenderJob(source.project, output, arguments.seconds, log, source.from_block)
     job.check()
+    if options.model == "pocket":  # another model's sizes are known when it is loaded
+        job.frames(POCKET_GEOMETRY)
     options.engine_config(source.project.settings)
     started = time.perf_counter()
     engine = open_engine(options, source.project.settings)

@@ -1681,6 +1681,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>폴더입니다. .world 파일을 고르세요.</translation>
     </message>
     <message>
+        <source>It is empty: choose another file.</source>
+        <translation>비어 있습니다. 다른 파일을 고르세요.</translation>
+    </message>
+    <message>
         <source>It is no ordinary file: choose a .world file.</source>
         <translation>보통 파일이 아닙니다. .world 파일을 고르세요.</translation>
     </message>
@@ -2127,6 +2131,14 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>There is no folder &apos;{}&apos;: give the folder of a saved world.</source>
         <translation>폴더 ‘{}’이(가) 없습니다. 저장된 월드의 폴더를 고르세요.</translation>
+    </message>
+    <message>
+        <source>The folder &apos;{}&apos; has no {}, so it is no saved world: give the folder of one.</source>
+        <translation>‘{}’ 폴더에 {} 파일이 없어 저장된 월드가 아닙니다. 저장된 월드의 폴더를 지정하세요.</translation>
+    </message>
+    <message>
+        <source>&apos;{}&apos; is a file, and a saved world is a folder with a {}: give that folder, or a project without --world.</source>
+        <translation>‘{}’은(는) 파일이고, 저장된 월드는 {} 파일이 든 폴더입니다. 그 폴더를 지정하거나, 프로젝트는 --world 없이 지정하세요.</translation>
     </message>
     <message>
         <source>The pages of this moment are gone, so the world goes on from what its latents still tell: approximately as before. Raise --dram-quota or --disk-quota to keep all pages.</source>
