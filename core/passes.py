@@ -53,26 +53,36 @@ class Passes:
         attention: WindowAttention,
         layers: tuple[int, ...],
     ) -> Tensor:
-        """Mean un-rotated queries [S, H, D] fp32 of these layers. None behind them is run, but in captured passes."""
+        """Mean un-rotated queries [S, H, D] fp32 of these layers; of a pass that ends there, if it may."""
         attention.start_query(layers)
-        transformer = self._model.transformer
-        captured = self._captured is not None and attention.steady
-        if captured or not isinstance(
-            transformer, CausalWanTransformer3DModel
-        ):  # worlds in lockstep share passes
+        if self._must_be_whole(attention):
             self.predict(latents, timestep, spoken, attention)
         else:
-            time = self._time(timestep)
-            attention.keep_query(
-                transformer.queries(latents, time, spoken.keys_values, attention, max(layers))
-            )
+            q, _, _ = self._projections(latents, timestep, spoken, attention, max(layers))
+            attention.keep_query(q)
         return attention.take_query()
 
     def clean(self, attention: WindowAttention, latents: Tensor, spoken: Spoken) -> KeysValues:
-        """Clean, un-rotated keys and values [layers, L, H, D] of a finished block."""
+        """Clean, un-rotated keys and values [layers, L, H, D] of a finished block; of a pass that ends there, if it may."""
         attention.start_clean()
-        self.predict(latents, 0.0, spoken, attention)
+        if self._must_be_whole(attention):
+            self.predict(latents, 0.0, spoken, attention)
+        else:
+            _, k, v = self._projections(latents, 0.0, spoken, attention, self._model.layers - 1)
+            attention.keep_clean(k, v)
         return attention.take_clean()
+
+    def _must_be_whole(self, attention: WindowAttention) -> bool:
+        """Where a pass is captured, or observed, or worlds in lockstep share it."""
+        captured = self._captured is not None and attention.steady
+        shared = not isinstance(self._model.transformer, CausalWanTransformer3DModel)
+        return captured or attention.observed or shared
+
+    def _projections(
+        self, latents: Tensor, timestep: float, spoken: Spoken, attention: WindowAttention, layer: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        time, text = self._time(timestep), spoken.keys_values
+        return self._model.transformer.projections(latents, time, text, attention, layer)
 
     def _time(self, timestep: float) -> TimeEmbedding:
         if timestep not in self._times:

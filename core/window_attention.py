@@ -86,6 +86,11 @@ class WindowAttention:
         return self._windows[0].keys.data_ptr(), self._windows[0].context_tokens
 
     @property
+    def observed(self) -> bool:
+        """Whether somebody looks at every layer of every pass."""
+        return self._observer is not None
+
+    @property
     def heads(self) -> int:
         """Heads of all worlds together."""
         return self._windows[0].keys.shape[2]
@@ -143,7 +148,7 @@ class WindowAttention:
         if layer in self._query_layers:
             self.keep_query(q)
         if self._clean is not None:
-            self._clean.append((k[0], v[0]))
+            self.keep_clean(k, v)
         window, parameters = self._windows[layer], self._parameters[layer]
         q, k = rotate_pair(q, k, *self._rotary)
         update_tail(window, k, v, parameters)
@@ -169,6 +174,11 @@ class WindowAttention:
     def start_clean(self) -> None:
         """Keep un-rotated keys and values of the next pass, which is the context pass."""
         self._clean = []
+
+    def keep_clean(self, k: Tensor, v: Tensor) -> None:
+        """Un-rotated keys and values [1, L, H, D], the next layer's."""
+        assert self._clean is not None
+        self._clean.append((k[0], v[0]))
 
     def take_clean(self) -> tuple[Tensor, Tensor]:
         """Keys and values [layers, L, H, D] of the context pass."""

@@ -1,4 +1,4 @@
-"""What a recall asks with: queries of the first step, and no more of that pass than they need."""
+"""Passes that end early: what a recall asks with, and a finished block's keys and values, need no whole pass."""
 
 from dataclasses import replace
 
@@ -25,9 +25,9 @@ def layers_run(monkeypatch):
     return ran
 
 
-def attention_of(engine):
+def attention_of(engine, observer=None):
     plan, _ = engine.memory.install(engine.memory.recalled)
-    return engine.memory.attention(plan, engine.config.attention, None)
+    return engine.memory.attention(plan, engine.config.attention, observer)
 
 
 @pytest.mark.parametrize("layers", [(0,), (1, 2, 3), (1, 3), (2,)])
@@ -51,6 +51,27 @@ def test_queries_are_those_of_a_whole_pass(monkeypatch, layers):
     assert ran == list(range(max(layers)))
 
 
+@pytest.mark.parametrize("observer", [None, lambda *_: None])
+def test_clean_keys_and_values_are_those_of_a_whole_pass(monkeypatch, observer):
+    model = toy_model(dtype=torch.bfloat16)
+    engine = Engine(model, toy_config())
+    try:
+        engine.step("a red ball")
+        passes, spoken = Passes(model), SpokenPrompts(model).get("the sea")
+        latents = torch.randn(1, *model.geometry.latent_shape)
+        with torch.inference_mode():
+            whole = attention_of(engine)
+            whole.start_clean()
+            passes.predict(latents, 0.0, spoken, whole)
+            expected = whole.take_clean()
+            ran = layers_run(monkeypatch)
+            got = passes.clean(attention_of(engine, observer), latents, spoken)
+    finally:
+        engine.close()
+    assert all(torch.equal(mine, other) for mine, other in zip(got, expected, strict=True))
+    assert ran == list(range(LAYERS if observer else LAYERS - 1)), "an observer sees every layer"
+
+
 @pytest.mark.parametrize("preset", ["playground", "authors"])
 def test_a_switch_runs_no_layer_for_nothing(monkeypatch, preset):
     engine = toy_engine()
@@ -63,7 +84,9 @@ def test_a_switch_runs_no_layer_for_nothing(monkeypatch, preset):
         result = engine.step("the sea")
         assert result.telemetry.recall is not None
         last = max(scoring_layers(engine.model, engine.config))
-        assert len(ran) == last + 5 * LAYERS  # the question, four steps, the context
+        assert (
+            len(ran) == last + 5 * LAYERS - 1
+        )  # the question, four steps, the context but for its last layer
         assert last < LAYERS
     finally:
         engine.close()

@@ -99,12 +99,12 @@ class CausalWanTransformer3DModel(WanTransformer3DModel):
         hidden = _modulate(hidden, shift, scale, self.config.eps)
         return self._unpatchify(self.proj_out(hidden), height, width).to(latents.dtype)
 
-    def queries(
+    def projections(
         self, latents: Tensor, time: TimeEmbedding, text: TextKeysValues, attend: Attend, layer: int
-    ) -> Tensor:
-        """What a layer asks with, [B, L, H, D]; only the layers before it are run. latents [B, F, C, h, w]."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """q, k and v of a layer, [B, L, H, D]; only the layers before it are run. latents [B, F, C, h, w]."""
         hidden = self._hidden(latents, time, text, attend, None, layer)
-        return _before_attention(self.blocks[layer], hidden, time.blocks[layer], self.config.eps)[0]
+        return _before_attention(self.blocks[layer], hidden, time.blocks[layer], self.config.eps)
 
     def _hidden(
         self,
