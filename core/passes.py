@@ -63,7 +63,7 @@ class Passes:
         return attention.take_query()
 
     def clean(self, attention: WindowAttention, latents: Tensor, spoken: Spoken) -> KeysValues:
-        """Clean, un-rotated keys and values [layers, L, H, D] of a finished block; of a pass that ends there, if it may."""
+        """Clean, un-rotated keys and values [layers, L, H, D] of a block; of a pass that ends there, if it may."""
         attention.start_clean()
         if self._must_be_whole(attention):
             self.predict(latents, 0.0, spoken, attention)
