@@ -1,13 +1,17 @@
 """A prompt switch by an hour hand of our own: the picture slows down for the late block, and hardly ever stands."""
 
+import time
 from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
-from tests.fakes_window import picture
+from tests.fakes_window import FakeSession, Script, opener, picture
 from tests.test_gui_playback import HandClock
-from worldattention.app.pace import Pace
+from worldattention.app.pace import KNOWN_FROM, Pace
+from worldattention.app.world import World
+from worldattention.core.config import EngineConfig
+from worldattention.core.timeline import Event, make_timeline
 
 FRAME = 1 / 16
 USUAL, LATE = 0.6, 0.9  # seconds of a block; that of a new prompt takes one and a half times as long
@@ -134,3 +138,31 @@ def test_a_slow_world_plays_evenly(clock):
     one.run(8.0)
     assert one.longest_gap(begin) <= 1 / 12 + 0.02
     assert one.clock.playback.shown_fps == pytest.approx(12, abs=0.5)
+
+
+class Stepping(FakeSession):
+    """Asks five times a block whether to go on, at even distances, as a model does between its passes."""
+
+    def step(self, cancel=None):
+        for _ in range(5):
+            cancel()
+            time.sleep(self.engine.script.step_s)
+        return super().step(cancel)
+
+
+def test_the_picture_is_told_when_a_block_will_be_there_and_when_that_changes(qtbot, monkeypatch):
+    script = Script(step_s=0.02, load_s=0.01)
+    world = World(opener(script), Stepping, EngineConfig(), make_timeline([Event(1, 0.0, 600.0, "a boat")]))
+    told, expect = [], world.playback.expect
+    monkeypatch.setattr(world.playback, "expect", lambda moment: (told.append(moment), expect(moment)))
+    try:
+        world.start()
+        world.playback.play()
+        qtbot.waitUntil(lambda: len(told) > KNOWN_FROM + 1, timeout=20000)
+        assert told[:KNOWN_FROM] == [None] * KNOWN_FROM
+        assert all(moment is not None for moment in told[KNOWN_FROM:])
+        script.step_s = 0.3
+        # one moment for every block that is begun once the pace is known; more are said while one is made
+        qtbot.waitUntil(lambda: len(told) - told.count(None) > world.blocks - KNOWN_FROM + 1, timeout=20000)
+    finally:
+        assert world.close()
