@@ -214,6 +214,7 @@ def _tiers(config: EngineConfig, device: torch.device) -> Iterable[Finding]:
         names = [tier.name for tier in store.usage()]
         pages = [_page(index, shape, frames, device) for index in range(len(names))]
         handles = [store.put(page) for page in pages]
+        store.flush()  # what still waits to be written would be read from memory
         for name, handle, page in zip(names, reversed(handles), reversed(pages), strict=True):
             yield Finding("memory", f"{name} self-test", *_read_back(store, handle, page, name))
     finally:
