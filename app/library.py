@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QObject
+from PySide6.QtCore import QMimeData, QObject, Signal
 from PySide6.QtWidgets import QMenu
 
 from worldattention.app import dialogs, file_dialogs
@@ -28,15 +29,20 @@ RECORDED = (".mp4", ".jsonl")
 
 
 class Library(QObject):
-    """`folder` holds what is remembered between sittings; None: nothing is."""
+    """`folder` holds what is remembered between sittings; None: nothing is. A thread of its own reads and writes it."""
+
+    _found = Signal(object)  # list[Recovered]
 
     def __init__(self, window: MainWindow, folder: Path | None) -> None:
         super().__init__(window)
         self._window = window
         self._folder = folder
-        self.recent = Recent(folder / "recent.json" if folder is not None else None)
+        self._disk = ThreadPoolExecutor(1, "library")
+        self.recent = Recent(folder / "recent.json" if folder is not None else None, self._disk.submit)
         self.autosave: Autosave | None = None
         self.welcome: Welcome | None = None
+        self._open = True
+        self._found.connect(self._offer_all)
         window.files.opened.connect(self._remember)
         window.files.renamed.connect(self._remember)
         window.world.said.connect(self._begin)
@@ -72,8 +78,7 @@ class Library(QObject):
         folder = self._folder / "unsaved"
         self.autosave = Autosave(folder, self._window.files)
         self.autosave.failed.connect(self._unkept)
-        for lost in find_lost(folder):
-            self._offer(lost)
+        self._disk.submit(lambda: self._found.emit(find_lost(folder)))
         self._remember()
         if not self._window.model.timeline.events:
             self.show_welcome()
@@ -82,6 +87,8 @@ class Library(QObject):
         """The window closes; with `keep`, nobody was asked about unsaved work, and the next start offers it."""
         if self.autosave is not None:
             self.autosave.close(keep)
+        self._open = False
+        self._disk.shutdown()
 
     def show_welcome(self) -> None:
         """Samples and recent projects, over the picture."""
@@ -134,6 +141,11 @@ class Library(QObject):
             self.recent.add(path)
         if self._window.files.saved.timeline.events:
             self._begin()
+
+    def _offer_all(self, found: list[Recovered]) -> None:
+        for lost in found:
+            if self._open:
+                self._offer(lost)
 
     def _offer(self, lost: Recovered) -> None:
         """Nothing is thrown away before it is answered, and Discard works even where the copy cannot be removed."""

@@ -46,6 +46,7 @@ from worldattention.core.errors import UserError
 from worldattention.core.project import Project, ProjectSettings
 
 PROGRAM = "WorldAttention Playground"
+CLOSE_AGAIN_MS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +335,10 @@ class MainWindow(QMainWindow):
         self.close()
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self.files.saving.busy:
+            event.ignore()
+            QTimer.singleShot(CLOSE_AGAIN_MS, self, self.close)
+            return
         if self._asks and self._setup.state_file is not None and not self.files.confirm():
             event.ignore()
             return

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from worldattention.app import file_dialogs
 from worldattention.app.dialogs import ask_save
 from worldattention.app.opening import Opening
+from worldattention.app.saving import Saving
 from worldattention.app.timeline.marks import Marker, markers_from_json, markers_to_json
 from worldattention.core.errors import UserError
 from worldattention.core.history import History
@@ -84,6 +85,7 @@ class ProjectFiles(QObject):
         self._window = window
         self._opening = opening
         self._present = present
+        self.saving = Saving(self)
         self.blank: Callable[[], Project] = new_project  # what New begins with
         self.path = path
         self.saved = project
@@ -175,12 +177,14 @@ class ProjectFiles(QObject):
         project = self.project
         if self.path is None and project.name == new_project().name:
             project = replace(project, name=path.stem)
+        before = self.saved
         try:
-            save_project(project, path)
+            self.saving.write(lambda: save_project(project, path))
         except UserError as error:
             self.failed.emit(str(error))
             return False
-        self.path, self.saved = path, project
+        if self.saved is before:  # else another project was opened meanwhile
+            self.path, self.saved = path, project
         self.renamed.emit()
         self.told.emit(self.tr("Saved as {}.").format(path.name))
         return True

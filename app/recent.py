@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from worldattention.core.errors import UserError
@@ -15,10 +16,12 @@ log = logging.getLogger(__name__)
 
 
 class Recent:
-    """Reads and writes a list of paths; with no file, it lives as long as the window."""
+    """Reads and writes a list of paths; with no file, it lives as long as the window. `later` has it written."""
 
-    def __init__(self, file: Path | None) -> None:
-        self._file = file
+    def __init__(
+        self, file: Path | None, later: Callable[[Callable[[], None]], object] = lambda write: write()
+    ) -> None:
+        self._file, self._later = file, later
         self._paths = self._read()
 
     @property
@@ -30,12 +33,16 @@ class Recent:
         """Puts a path to the front."""
         path = path.absolute()
         self._paths = [path, *(old for old in self._paths if old != path)][:KEPT]
-        self._write()
+        self._keep()
 
     def clear(self) -> None:
         """Forgets all."""
         self._paths = []
-        self._write()
+        self._keep()
+
+    def _keep(self) -> None:
+        paths = self.paths
+        self._later(lambda: self._write(paths))
 
     def _read(self) -> list[Path]:
         if self._file is None:
@@ -49,13 +56,13 @@ class Recent:
             log.warning("the list of recent projects cannot be read: %s", error)
             return []
 
-    def _write(self) -> None:
+    def _write(self, paths: tuple[Path, ...]) -> None:
         if self._file is None:
             return
         try:
             private_folder(self._file.parent)
             with replacing(self._file, "the list of recent projects", private=True) as temporary:
-                text = json.dumps([str(path) for path in self._paths], ensure_ascii=False)
+                text = json.dumps([str(path) for path in paths], ensure_ascii=False)
                 temporary.write_text(text, encoding="utf-8", errors="surrogateescape")
         except (OSError, UserError) as error:
             log.warning("the list of recent projects is not kept: %s", error)
