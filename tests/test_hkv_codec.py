@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.banks import SHAPE, fill, make_bank, tiers_of, usage
+from worldattention.core.hkv import moves
 from worldattention.core.hkv.codec import CODECS, encode_page, lay_out, page_bytes
 from worldattention.core.hkv.disk_io import DiskIO
+from worldattention.core.hkv.moves import SideStream
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.page_file import PageFileError, PageKey, read_page, write_page
 
@@ -104,3 +106,54 @@ def test_a_page_written_through_is_coded_on_its_way(tmp_path):
     with bank.recall([0]) as recall:
         assert torch.equal(recall.pages[0].keys, coded(exact, SHAPE, "int8").decode().keys)
     bank.close()
+
+
+@pytest.mark.parametrize("name", ["fp8", "int8"])
+def test_a_page_is_coded_layer_by_layer_with_a_rest_behind_each(name):
+    shape = KVShape(3, 4, 2, 8, torch.bfloat16)
+    whole = coded(a_page(shape, 2), shape, "bf16")
+    at_once, in_turns = (coded(a_page(shape, 2), shape, name) for _ in range(2))
+    whole.copy_into(at_once)
+    done = []
+
+    def rest():
+        layers = range(shape.layers)
+        done.append([torch.equal(at_once.parts[layer], in_turns.parts[layer]) for layer in layers])
+
+    whole.copy_into(in_turns, rest)
+    assert done == [[True, False, False], [True, True, False], [True] * 3]
+    in_turns.copy_into(at_once, rest)  # bytes as they are: nothing to rest from
+    assert len(done) == 3
+
+
+class Time:
+    """Stands still until somebody sleeps or work is done."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def perf_counter(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def test_a_rest_takes_as_long_as_the_work_before_it(monkeypatch):
+    """Pages that make way take half of the time at most."""
+
+    class Stream:
+        """A GPU that takes 3 ms for what it was told."""
+
+        def synchronize(self):
+            clock.now += 0.003
+
+    clock, side = Time(), SideStream()
+    monkeypatch.setattr(moves, "time", clock)
+    side.rest()
+    assert clock.now == 100.0  # on a CPU there is nothing to rest from
+    monkeypatch.setattr(side, "_stream", Stream())
+    monkeypatch.setattr(side, "_rested", clock.now)
+    for layer in range(1, 5):
+        side.rest()
+        assert clock.now == pytest.approx(100.0 + 0.006 * layer)

@@ -75,7 +75,9 @@ def _to_dram(codec: CodecName, page: StoredPage) -> Iterator[tuple[Callable[[], 
 
     def start() -> None:
         for _ in range(COPIES):
-            lane.submit(Job(0, lambda: side.run(lambda: page.copy_into(target), None, page.parts.device)))
+            lane.submit(
+                Job(0, lambda: side.run(lambda: page.copy_into(target, side.rest), None, page.parts.device))
+            )
 
     try:
         yield start, lane.flush

@@ -4,6 +4,7 @@
 for every token and head, so that one loud token costs the others nothing (DESIGN 4).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -134,12 +135,19 @@ class StoredPage:
         ready.record(torch.cuda.current_stream(gpu))
         return replace(self, ready=ready)
 
-    def copy_into(self, target: "StoredPage") -> None:
-        """Copy into another page's parts, coded anew where the codecs differ; bit for bit where not."""
+    def copy_into(self, target: "StoredPage", rest: Callable[[], None] = lambda: None) -> None:
+        """Copy into another page's parts, coded anew where the codecs differ; bit for bit where not.
+
+        `rest` is called behind each layer that was coded.
+        """
         if self.codec is target.codec:
             target.parts.copy_(self.parts, non_blocking=True)
-        else:
-            encode_page(self.decode(target.parts.device), target)
+            return
+        data = self.decode(target.parts.device)
+        for layer, parts in enumerate(target.parts.split(1)):
+            for half, numbers in enumerate((data.keys, data.values)):
+                target.codec.encode(numbers[layer : layer + 1], parts[:, half])
+            rest()
 
 
 def page_bytes(codec: Codec, shape: KVShape, frames: int) -> int:

@@ -298,7 +298,7 @@ class DiskTier:
         self._session.check()
         if page.codec is not self._options.codec or page.parts.is_cuda or not page.parts.is_contiguous():
             copy = self._new_page(page.info)
-            self._side.run(lambda: page.copy_into(copy), page.ready, page.parts.device)
+            self._side.run(lambda: page.copy_into(copy, self._side.rest), page.ready, page.parts.device)
         else:
             copy = page
             if page.ready is not None:

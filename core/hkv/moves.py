@@ -187,6 +187,7 @@ class SideStream:
 
     def __init__(self) -> None:
         self._stream: torch.cuda.Stream | None = None
+        self._rested = 0.0
 
     def run(self, copy: Callable[[], None], ready: torch.cuda.Event | None, device: torch.device) -> None:
         """Do `copy` once `ready` has passed; returns when the bytes have arrived. `device`: the GPU, if any."""
@@ -197,6 +198,17 @@ class SideStream:
             return
         if self._stream is None:
             self._stream = torch.cuda.Stream(device)
+        self._rested = time.perf_counter()
         with torch.cuda.stream(self._stream):
             copy()
         self._stream.synchronize()
+
+    def rest(self) -> None:
+        """In the middle of `run`: pauses for as long as the part since the last pause took.
+
+        Coding takes the memory's bandwidth from the model, and nobody waits for a page that makes way.
+        """
+        if self._stream is not None:
+            self._stream.synchronize()
+            time.sleep(time.perf_counter() - self._rested)
+            self._rested = time.perf_counter()

@@ -262,7 +262,9 @@ class PoolTier:
         resident = self._settle(handle, page.info)
         target = resident.page
         gpu = target.parts.device if target.parts.is_cuda else page.parts.device
-        job = Job(handle, lambda: self._side.run(lambda: page.copy_into(target), page.ready, gpu))
+        job = Job(
+            handle, lambda: self._side.run(lambda: page.copy_into(target, self._side.rest), page.ready, gpu)
+        )
         arrival = _Arrival(page, loan, resident.loan.hold(), job)
         self._arrivals[handle] = self._jobs[job.id] = arrival
         self._lane.submit(job)
