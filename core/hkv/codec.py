@@ -123,9 +123,13 @@ class StoredPage:
 
     def decode(self, device: torch.device | str = "cpu") -> PageData:
         """The page's numbers: views where nothing has to be computed, else tensors on `device`."""
-        parts = self.parts if self.codec is RAW else self.parts.to(device, non_blocking=True)
+        parts = self.parts if self.codec is RAW else self.on(device).parts
         keys, values = (self.codec.decode(parts[:, half], self.shape, self.info.frames) for half in (0, 1))
         return PageData(self.info, keys, values)
+
+    def on(self, device: torch.device | str) -> "StoredPage":
+        """The same page with its bytes there. As a whole: of halves a GPU's driver takes copies first."""
+        return replace(self, parts=self.parts.to(device, non_blocking=True))
 
     def behind(self, gpu: torch.device | None) -> "StoredPage":
         """The same page, `ready` behind everything that this thread told the GPU so far."""

@@ -253,8 +253,8 @@ class TieredStore:
         target = self._room_from(target, entry.info)
         if target is None:
             self._drop(handle, None)
-        elif target == 0 and self._gpu is not None:  # they are on the device: not over the bus again
-            self._tiers[0].take(handle, data)
+        elif target == 0 and self._gpu is not None:  # over the bus once, and in one piece
+            self._tiers[0].take(handle, page.on(self._device).decode() if page.codec is RAW else data)
             self._arrived(handle, 0)
             lifted = self._tiers[0].fetch(handle, None)
             assert lifted.page is not None
