@@ -153,7 +153,8 @@ class ProjectFiles(QObject):
     def recover(self, project: Project, path: Path | None) -> None:
         """Unsaved work of `path` as it was: open again, and still unsaved."""
         self.adopt(project, path)
-        self._differs_from(new_project())
+        extra = {name: value for name, value in project.extra.items() if name != MARKERS}
+        self._differs_from(replace(new_project(), name=project.name, seconds=project.seconds, extra=extra))
         if path is not None:
             self._opening.read(path.name, lambda _tell: _saved_at(path), self._differs_from)
 

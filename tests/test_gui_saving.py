@@ -112,7 +112,7 @@ def test_what_is_remembered_between_sittings_is_read_and_written_elsewhere(
     copy = {
         "path": None,
         "project": project_files.project_to_json(
-            Project("Lost", timeline=Timeline().add(0.0, 5.0, "a pond"))
+            Project("Lost", 9.0, timeline=Timeline().add(0.0, 5.0, "a pond"))
         ),
     }
     folder = tmp_path / "config" / "unsaved"
@@ -123,6 +123,8 @@ def test_what_is_remembered_between_sittings_is_read_and_written_elsewhere(
     qtbot.waitUntil(
         lambda: [event.prompt for event in one.model.timeline.events] == ["a pond"], timeout=20000
     )
+    assert (one.files.project.name, one.files.project.seconds) == ("Lost", 9.0)
+    assert one.isWindowModified()
     qtbot.waitUntil(lambda: (tmp_path / "config" / "recent.json").exists(), timeout=20000)
     assert len(threads) >= 2
     assert WINDOW not in threads

@@ -234,6 +234,31 @@ def test_render_honours_the_changes_of_a_project(tmp_path, capsys, monkeypatch) 
     assert {record.preset for record in open_world(tmp_path / "other").records} == {"authors"}
 
 
+def test_a_saved_world_is_rendered_on_with_another_preset(tmp_path, capsys, monkeypatch) -> None:
+    model = toy_model()
+    monkeypatch.setattr(loading, "open_engine", lambda _m, _d, config, _r: Engine(model, config))
+    session, _ = made_with_changes(model)
+    before, after = tmp_path / "before", tmp_path / "after"
+    save_world(before, session.engine, Project("Toy", timeline=STORY_LINE), session.history, pages=True)
+    asked = ["render", "--world", str(before), "-o", "null", "--seconds", "1.5", "--save-world", str(after)]
+    assert cli.main([*asked, "--preset", "authors"]) == 0, capsys.readouterr().err
+    presets = [record.preset for record in open_world(after).records]
+    assert presets == [record.preset for record in session.engine.records] + ["authors"] * 2
+    assert all(
+        latents.equal(session.engine.latents(block))
+        for block, latents in enumerate(list(open_world(after).latents())[:10])
+    )
+
+
+def test_a_world_whose_window_shrank_changes_too() -> None:
+    engine = toy_engine(2)
+    play(engine, STORY[:9], {})
+    engine.shrink()
+    results = play(engine, [TOWER] * 3 + [HOUSE] * 5, {9: "authors", 15: "playground"})
+    assert all(sum(span.frames for span in result.telemetry.window) <= 19 for result in results)
+    assert {result.telemetry.preset for result in results} == set(PRESETS)
+
+
 def test_quotas_stay_fixed_once_a_world_runs() -> None:
     engine = toy_engine()
     more = replace(engine.config, cache=replace(engine.config.cache, dram_quota_bytes=4 * GIB))
