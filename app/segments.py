@@ -12,6 +12,7 @@ import logging
 import os
 import tempfile
 import threading
+from array import array
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ from worldattention.core.files import private_folder
 Frames = npt.NDArray[np.uint8]
 
 SEGMENT_FRAMES = 256
+MOST_FILES = 64
+"""Each is an open descriptor, of which some systems give a program 256; hours of small frames would take them all."""
 QUALITY = 95
 
 log = logging.getLogger(__name__)
@@ -35,7 +38,7 @@ log = logging.getLogger(__name__)
 class _Segment:
     first: int
     file: BinaryIO
-    ends: list[int] = field(default_factory=list)  # of every frame in the file
+    ends: array[int] = field(default_factory=lambda: array("Q"))  # of every frame in the file
 
     @property
     def size_bytes(self) -> int:
@@ -44,6 +47,8 @@ class _Segment:
 
 class Segments:
     """Frames by number, appended in order; once `quota_bytes` are used the oldest file goes.
+
+    A file takes `segment_frames` frames, and more of small ones, so that there are never many files.
 
     One thread may write while others read. What looks at the books alone never waits for the disk.
     """
@@ -76,7 +81,7 @@ class Segments:
         coded = _coded(frame)
         with self._disk:
             last = self._segments[-1] if self._segments else None
-            if last is None or len(last.ends) >= self._segment_frames:
+            if last is None or self._is_full(last):
                 last = _Segment(self._next, self._new_file())
                 with self._lock:
                     self._segments.append(last)
@@ -122,6 +127,12 @@ class Segments:
                 self._next = 0
             for segment in gone:
                 segment.file.close()
+
+    def _is_full(self, segment: _Segment) -> bool:
+        return (
+            len(segment.ends) >= self._segment_frames
+            and segment.size_bytes >= self._quota_bytes // MOST_FILES
+        )
 
     def _size(self) -> int:
         return sum(segment.size_bytes for segment in self._segments)

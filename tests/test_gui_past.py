@@ -5,13 +5,14 @@ import os
 import threading
 
 import numpy as np
+import psutil
 import pytest
 
 from tests.fakes_window import picture
 from worldattention.app import segments
 from worldattention.app.past import KEPT, Past
 from worldattention.app.reel import MEMORY_FRAMES, Reel
-from worldattention.app.segments import Segments
+from worldattention.app.segments import MOST_FILES, Segments
 
 
 def psnr(first, second):
@@ -66,6 +67,21 @@ def test_the_oldest_segment_goes_when_the_quota_is_used(tmp_path):
         assert kept.read(number).shape == (32, 64, 3)
     kept.close()
     assert kept.read(29) is None
+
+
+def test_case_07_hours_of_small_frames_take_few_descriptors(tmp_path):
+    """A long sitting: many more frames are kept than a small system has descriptors to give."""
+    kept, before = Segments(tmp_path, quota_bytes=200_000, segment_frames=1), psutil.Process().num_fds()
+    most, count = 0, 900
+    for colour in np.random.default_rng().integers(0, 256, (count, 3), np.uint8):
+        kept.append(np.broadcast_to(colour, (32, 64, 3)))
+        most = max(most, psutil.Process().num_fds() - before)
+    assert 30 < most <= MOST_FILES + 1
+    assert 150_000 < kept.size_bytes <= 200_000
+    assert count - kept.oldest > 3 * MOST_FILES
+    assert all(kept.read(number).shape == (32, 64, 3) for number in range(kept.oldest, count))
+    kept.close()
+    assert psutil.Process().num_fds() == before
 
 
 def test_a_new_world_has_nothing_of_the_old_one(reel):
