@@ -11,7 +11,7 @@ from worldattention.app.reel import Reel
 from worldattention.core.geometry import FPS
 
 FRAME_MS = 1000.0 / FPS
-LONGEST = 2
+LONGEST = 3
 """A frame before a late block is shown for at most so many times as long as others."""
 RATE_SECONDS = 5.0
 """Over which the shown rate is taken: several blocks, since slow machines show each in a burst."""

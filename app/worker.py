@@ -31,6 +31,7 @@ from worldattention.app.messages import (
     OpenSession,
     Restart,
     Rewind,
+    Say,
     SwitchBranch,
     Typing,
 )
@@ -110,6 +111,8 @@ class Worker:
                 self._foresight.typed(command)
             else:
                 self._inbox.append(command)
+            if isinstance(command, Say):  # understood, and its pages read, while the block before it is made
+                self._foresight.typed(Typing(command.id, command.epoch, command.prompt))
             if isinstance(command, Export):
                 self._export_cancel.clear()  # a late cancel of the export before it
             if isinstance(command, NEW_EPOCH):

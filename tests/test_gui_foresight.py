@@ -60,6 +60,23 @@ def test_a_typed_text_is_answered_while_a_block_is_being_made():
         desk.close()
 
 
+def test_a_prompt_is_understood_and_its_pages_are_read_while_the_block_before_it_is_made():
+    desk = Desk()
+    try:
+        desk.until(m.Made, lambda one: one.telemetry.block == 4)
+        desk.script.hold = threading.Event()  # the next block does not end
+        begun = desk.until(m.Begun, lambda one: one.block > 4)
+        desk.worker.post(m.Say(desk.worker.new_id(), 0, "the red house again"))
+        answer = desk.until(m.WouldRecall)
+        assert answer.text == "the red house again"
+        assert answer.preview.chunks[0].pages[0].id in desk.script.prefetched
+        desk.script.hold.set()
+        made = desk.until(m.Made, lambda one: one.telemetry.prompt == "the red house again")
+        assert made.telemetry.block == begun.block + 1
+    finally:
+        desk.close()
+
+
 def test_only_the_newest_text_of_the_present_world_is_answered():
     desk = Desk(load_s=0.2)
     try:

@@ -90,7 +90,7 @@ def switch(one, moment):
     return seen - entered, max(gaps)
 
 
-@pytest.mark.parametrize("moment", np.arange(0, 0.75, 0.05))
+@pytest.mark.parametrize("moment", np.arange(0, 0.75, 0.11))
 def test_a_switch_that_takes_half_as_long_again_leaves_no_standing_picture(clock, moment):
     seconds, gap = switch(Sitting(clock, lambda _block, new: LATE if new else USUAL), moment)
     assert gap <= 1.6 * FRAME
@@ -111,14 +111,14 @@ def test_a_switch_that_takes_longer_than_thought_leaves_a_short_one(clock, slowe
     assert switch(one, 0.0)[1] <= 2 * FRAME + 0.005  # by then it is known what a switch takes
 
 
-@pytest.mark.parametrize("slow", [0.8, 1.0, 1.2])
+@pytest.mark.parametrize("slow", [0.8, 1.2, 1.6])
 def test_a_block_that_the_machine_slows_down_leaves_no_standing_picture(clock, slow):
-    """Two blocks are up to twice as slow as those before: so are its steps, and the picture knows."""
+    """Two blocks are up to 2.7 times as slow as those before: so are its steps, and the picture knows."""
     one = Sitting(clock, lambda block, _new: slow if block in (14, 15) else USUAL)
     one.run(9.0)
     begin = clock.now
     one.run(3.0)
-    assert one.longest_gap(begin) <= 2 * FRAME + 0.003
+    assert one.longest_gap(begin) <= 3 * FRAME + 0.003
 
 
 def test_a_world_that_is_quick_enough_plays_sixteen_frames_a_second_however_its_blocks_vary(clock):
