@@ -65,7 +65,7 @@ def expected(tmp_path_factory):
 IN_A_BLOCK = {
     "first pass": (Passes, "predict", 0),
     "recall": (window.Window, "install", 6),
-    "denoising": (Passes, "predict", 33),
+    "denoising": (Passes, "predict", 27),
     "context pass": (Passes, "clean", 6),
     "decoder": (PocketStreamingDecoder, "decode_block", 6),
 }
