@@ -42,7 +42,7 @@ def test_every_noise_is_its_own():
 
 
 def counted(engine):
-    """A list that gets an entry for every pass of the engine."""
+    """A list that gets an entry for every pass of the engine that predicts."""
     counts, predict = [], engine._passes.predict
     engine._passes.predict = lambda *arguments: counts.append(0) or predict(*arguments)
     return counts
@@ -58,8 +58,8 @@ def test_only_the_first_block_of_a_world_is_made_so(restarts):
             plain.step(prompt)
             other.step(prompt)
             asked = [len(counts) - then for counts, then in zip(passes, before, strict=True)]
-            assert asked[0] == 5, "four steps and the context"
-            assert asked[1] == 5 + RESTART_STEPS * restarts * (block == 0)
+            assert asked[0] == len(STEPS), "the context's pass predicts nothing"
+            assert asked[1] == len(STEPS) + RESTART_STEPS * restarts * (block == 0)
             same = torch.equal(plain.latents(block), other.latents(block))
             assert same == (restarts == 0)
     finally:
