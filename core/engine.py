@@ -296,9 +296,8 @@ class Engine:
         if changed and self.block:
             self._close_segment()
         recalled = self._memory.recalled
-        if self._journal.turns(
-            self.config.preset, "authors"
-        ):  # their pages are windows, which have no place in time
+        # The authors' pages are windows, which have no place in time: who follows them chooses anew.
+        if self._journal.turns(self.config.preset, "authors"):
             recalled = replace(recalled, pages=())
         if self.config.cache.retrieval == "none" or (changed and self.config.cache.authors_layout):
             recalled = Recalled((), self._memory.ring.frames_done if changed else recalled.switch_frame)

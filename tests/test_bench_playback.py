@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 import torch
 
+from tests.fake_time import Time
 from tests.toy import toy_engine
 from worldattention.app.cli import main
 from worldattention.app.commandline.bench_playback import table
@@ -18,19 +19,6 @@ from worldattention.core.hkv.disk_io import DiskIO
 from worldattention.core.hkv.page_lock import PageLock
 
 TOY = ["--random-weights", "toy", "--device", "cpu", "--scene-blocks", "1", "--past-seconds", "18"]
-
-
-class Time:
-    """Stands still until somebody sleeps or work is done."""
-
-    def __init__(self):
-        self.now = 100.0
-
-    def perf_counter(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.now += seconds
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.banks import SHAPE, fill, make_bank, tiers_of, usage
+from tests.fake_time import Time
 from worldattention.core.hkv import moves
 from worldattention.core.hkv.codec import CODECS, encode_page, lay_out, page_bytes
 from worldattention.core.hkv.disk_io import DiskIO
@@ -124,19 +125,6 @@ def test_a_page_is_coded_layer_by_layer_with_a_rest_behind_each(name):
     assert done == [[True, False, False], [True, True, False], [True] * 3]
     in_turns.copy_into(at_once, rest)  # bytes as they are: nothing to rest from
     assert len(done) == 3
-
-
-class Time:
-    """Stands still until somebody sleeps or work is done."""
-
-    def __init__(self):
-        self.now = 100.0
-
-    def perf_counter(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.now += seconds
 
 
 def test_a_rest_takes_as_long_as_the_work_before_it(monkeypatch):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,22 @@ HOUSE, TOWER = "a red house by the sea", "tall tower under snow tonight"
 BOTH_WAYS = pytest.mark.parametrize(("first", "then"), [PRESETS, PRESETS[::-1]])
 STORY = [HOUSE] * 7 + [TOWER] * 3 + [HOUSE] * 3
 CHANGES = {3: "authors", 8: "playground", 11: "authors"}
+
+
+@pytest.fixture(autouse=True)
+def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every engine of a test is closed: in the threads that one leaves behind, the collector may end Qt objects."""
+    opened: list[Engine] = []
+    begin = Engine.__init__
+
+    def remembered(self: Engine, *arguments: Any, **named: Any) -> None:
+        begin(self, *arguments, **named)
+        opened.append(self)
+
+    monkeypatch.setattr(Engine, "__init__", remembered)
+    yield
+    for engine in opened:
+        engine.close()
 
 
 def digest(result: BlockResult) -> str:
