@@ -26,10 +26,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What was said, and how grave it is."""
+    """What was said, how grave it is, and what it is about if a newer word on that replaces it."""
 
     level: str
     text: str
+    topic: str = ""
 
 
 class Notifications(QObject):
@@ -45,13 +46,24 @@ class Notifications(QObject):
         host.installEventFilter(self)
 
     def tell(
-        self, text: str, level: str = INFO, action: str = "", act: Callable[[], None] | None = None
+        self,
+        text: str,
+        level: str = INFO,
+        action: str = "",
+        act: Callable[[], None] | None = None,
+        topic: str = "",
     ) -> None:
-        """Shows a sentence; with `action` also a button that does `act`. The same sentence is shown once."""
+        """Shows a sentence; with `action` also a button that does `act`. The same sentence is shown once.
+
+        Of notices with one `topic` only the newest is shown and kept.
+        """
         log.log(logging.INFO if level == INFO else logging.WARNING, "%s", text)
-        notice = Notice(level, spoken(text))
+        notice = Notice(level, spoken(text), topic)
+        outdated = [old for old in self.history if topic and old.topic == topic]
+        for old in outdated:
+            self.history.remove(old)
         self.history.append(notice)
-        for toast in [toast for toast in self._toasts if toast.notice == notice]:
+        for toast in [toast for toast in self._toasts if toast.notice in (notice, *outdated)]:
             self._remove(toast)
         while len(self._toasts) >= MAX_TOASTS:
             self._remove(self._toasts[0])

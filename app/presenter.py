@@ -161,7 +161,9 @@ class Presenter(QObject):
             steps=settings.steps,
             seed=settings.seed,
         )
-        self._window.notifications.tell(words)
+        self._window.notifications.tell(
+            words, topic=f"settings from block {message.block} of world {self._world.epoch}"
+        )
 
     def _begun(self, message: Begun) -> None:
         self._model.set_locked(message.locked_seconds)

@@ -194,6 +194,16 @@ def test_a_notice_can_offer_what_to_do(notices, qtbot):
     assert notices.shown == []
 
 
+def test_a_newer_word_on_a_topic_replaces_the_older_one_where_it_stands_and_where_it_is_kept(notices):
+    notices.tell("Ten pages.", topic="pages")
+    notices.tell("Something else.")
+    notices.tell("Eleven pages.", WARNING, topic="pages")
+    notices.tell("One file.", topic="files")
+    expected = ["Something else.", "Eleven pages.", "One file."]
+    assert [notice.text for notice in notices.shown] == expected
+    assert [notice.text for notice in notices.history] == expected
+
+
 def test_errors_stay_and_news_go(notices, qtbot, monkeypatch):
     monkeypatch.setitem(SHOWN_MS, "info", 50)
     notices.tell("An error.", ERROR)

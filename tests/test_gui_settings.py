@@ -6,6 +6,7 @@ import struct
 import pytest
 import torch
 from PySide6.QtCore import QRect, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMainWindow, QPushButton
 
 from tests.test_recorded import KOREAN
@@ -219,3 +220,19 @@ def test_new_worlds_begin_with_the_defaults(make_window, qtbot, tmp_path):
     one.actions_by_name["new"].trigger()
     assert (one.settings_bar.settings.attention, one.settings_bar.settings.retrieval) == ("dense", "recent")
     assert not one.files.changed
+
+
+def test_sixty_changes_for_one_block_leave_the_newest_notice(make_window, qtbot):
+    one = make_window()
+    bar = one.settings_bar
+    qtbot.waitUntil(lambda: one.world.blocks > 0, timeout=20000)
+    one.world.playback.pause()
+    for number in range(60):
+        QTest.keyClick(bar.preset, Qt.Key.Key_Up if number % 2 else Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: not one.world.configuring, timeout=20000)
+    assert len(one.script.configs) == 60
+    told = [notice.text for notice in one.notifications.history if notice.text.startswith("From block")]
+    blocks = [text.split()[2] for text in told]
+    assert len(blocks) == len(set(blocks)) <= 5  # some blocks may have been under way
+    assert "playground" in told[-1]
+    assert told[-1] in [notice.text for notice in one.notifications.shown]
