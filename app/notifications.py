@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
@@ -30,7 +30,7 @@ class Notice:
 
     level: str
     text: str
-    topic: str = ""
+    topic: Hashable = None
 
 
 class Notifications(QObject):
@@ -51,7 +51,7 @@ class Notifications(QObject):
         level: str = INFO,
         action: str = "",
         act: Callable[[], None] | None = None,
-        topic: str = "",
+        topic: Hashable = None,
     ) -> None:
         """Shows a sentence; with `action` also a button that does `act`. The same sentence is shown once.
 
@@ -59,7 +59,7 @@ class Notifications(QObject):
         """
         log.log(logging.INFO if level == INFO else logging.WARNING, "%s", text)
         notice = Notice(level, spoken(text), topic)
-        outdated = [old for old in self.history if topic and old.topic == topic]
+        outdated = [old for old in self.history if topic is not None and old.topic == topic]
         for old in outdated:
             self.history.remove(old)
         self.history.append(notice)

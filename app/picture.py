@@ -196,8 +196,11 @@ class Picture(QObject):
         return tuple(
             line
             for line in (
-                self.tr("{0} · frame {1} of {2}").format(
-                    clock(position / FPS, True), position, world.reel.made
+                self.tr("{0} · frame {1} of {2} · block {3}").format(
+                    clock(position / FPS, True),
+                    position,
+                    world.reel.made,
+                    world.geometry.block_at_frame(position),
                 ),
                 self._prompt(),
                 self.tr("made at {0} FPS, played at {1}").format(speed, FPS),

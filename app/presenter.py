@@ -161,9 +161,7 @@ class Presenter(QObject):
             steps=settings.steps,
             seed=settings.seed,
         )
-        self._window.notifications.tell(
-            words, topic=f"settings from block {message.block} of world {self._world.epoch}"
-        )
+        self._window.notifications.tell(words, topic=("settings", self._world.epoch, message.block))
 
     def _begun(self, message: Begun) -> None:
         self._model.set_locked(message.locked_seconds)
@@ -199,9 +197,9 @@ class Presenter(QObject):
             self._tell_when_slow()
 
     def show_blocks(self, records: list[BlockTelemetry]) -> None:
-        """The panels take in blocks, in order, and show the newest."""
+        """The panels take in blocks, in order, and show the last; of a recording it is the one that plays."""
         self._window.panels.show_blocks(records)
-        self._window.status.show_block(records[-1])
+        self._window.status.show_block(records[-1], newest=not self._window.replay.active)
 
     def _tell_when_slow(self) -> None:
         fps = self._world.made_fps

@@ -24,7 +24,8 @@ class StatusBar(QStatusBar):
         self.latency, self.notice = self._field(), self._field()
         self._made_by: tuple[str, str] | None = None  # device and backend, once the world is there
         self._stopped = False
-        self._telemetry: BlockTelemetry | None = None  # of the newest block
+        self._telemetry: BlockTelemetry | None = None  # of the block that is told
+        self._newest = True  # whether no later one is made
         self._latency_s: float | None = None
         self.notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         for field in (self.device, self.block, self.tiers, self.latency):
@@ -53,9 +54,9 @@ class StatusBar(QStatusBar):
         self._stopped = True
         self._write_device()
 
-    def show_block(self, telemetry: BlockTelemetry) -> None:
-        """The newest block, and what each tier holds."""
-        self._telemetry = telemetry
+    def show_block(self, telemetry: BlockTelemetry, newest: bool = True) -> None:
+        """A block, mostly the newest that is made, and what each tier holds."""
+        self._telemetry, self._newest = telemetry, newest
         self._write_block()
 
     def _write_device(self) -> None:
@@ -72,7 +73,8 @@ class StatusBar(QStatusBar):
         telemetry = self._telemetry
         if telemetry is None:
             return
-        self.block.setText(self.tr("block {}").format(telemetry.block))
+        words = self.tr("newest block {}") if self._newest else self.tr("block {}")
+        self.block.setText(words.format(telemetry.block))
         stages = ", ".join(
             f"{translate('Stages', name)} {ms:.0f} ms" for name, ms in telemetry.stage_ms.items()
         )

@@ -26,6 +26,7 @@ from worldattention.app.latency import LatencyReport, measure_latency
 from worldattention.app.live_config import LiveConfig
 from worldattention.app.main_window import PROGRAM, MainWindow, Setup
 from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
+from worldattention.app.panels.panels import TURN_MS
 from worldattention.app.preferences import PreferencesStore
 from worldattention.app.texts import translate
 from worldattention.core.config import EngineConfig
@@ -193,6 +194,9 @@ class Screenshot:
         QTimer.singleShot(150, self._window, self._save)  # let everything paint itself
 
     def _save(self) -> None:
+        if not self._window.panels.settled:  # they draw one after the other: one block in all of them
+            QTimer.singleShot(TURN_MS, self._window, self._save)
+            return
         self.saved = self._window.grab().save(str(self._path), "PNG")
         if not self.saved:
             self._failure = f"The screenshot could not be written to '{self._path}': choose another place."

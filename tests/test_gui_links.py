@@ -1,5 +1,6 @@
 """Panels that show the same page: remembered moments, heat map, arcs and playhead, by mouse and by keyboard."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from worldattention.app.panels.provenance import ProvenancePanel
 from worldattention.app.panels.sparsity import SparsityPanel
 from worldattention.app.panels.stages import STAGES, StagesPanel, stages_of
 from worldattention.app.thumbnails import Thumbnails
+from worldattention.app.window_run import Screenshot
 from worldattention.core.config import EngineConfig
 from worldattention.core.timeline import Event, make_timeline
 
@@ -280,3 +282,35 @@ def test_no_tab_bar_stands_where_no_docks_are(make_window, qtbot):
     qtbot.waitUntil(sound, timeout=20000)
     one.actions_by_name["reset_layout"].trigger()
     qtbot.waitUntil(sound, timeout=20000)
+
+
+def test_every_panel_and_the_status_bar_name_the_block_of_their_numbers(make_window, qtbot):
+    two = make_timeline([Event(1, 0, 4.5, "a red house"), Event(2, 4.5, 60, "a red hill")])
+    one = make_window(timeline=two)
+    qtbot.waitUntil(lambda: one.world.blocks >= 8, timeout=20000)
+    one.world.playback.pause()
+    panels = one.panels
+    fed = (panels.sparsity, panels.pages, panels.memory, panels.stages)
+
+    def told():
+        newest = one.world.telemetry[-1].block
+        return one.status.block.text() == f"newest block {newest}" and all(
+            re.match(rf"block {newest}\b", panel.readout) for panel in fed
+        )
+
+    qtbot.waitUntil(told, timeout=20000)
+    assert panels.provenance.readout.startswith("recalled at block 6 · ")
+
+
+def test_a_screenshot_waits_until_all_panels_show_one_block(make_window, qtbot, tmp_path, monkeypatch):
+    one = make_window()
+    qtbot.waitUntil(lambda: one.world.blocks >= 3, timeout=20000)
+    one.world.playback.pause()
+    shot = Screenshot(one, tmp_path / "window.png", 1000)
+    grab, seen = one.grab, []
+    monkeypatch.setattr(one, "grab", lambda: (seen.append(one.panels.settled), grab())[1])
+    one.panels.show_blocks(list(one.world.telemetry))
+    assert not one.panels.settled
+    shot._save()
+    qtbot.waitUntil(lambda: shot.saved, timeout=20000)
+    assert seen == [True]

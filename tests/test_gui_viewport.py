@@ -141,6 +141,16 @@ def test_words_over_the_picture_come_and_go_with_a_key(window, qtbot):
     QTest.keyClick(one.viewport, Qt.Key.Key_O)
     qtbot.waitUntil(lambda: len(one.viewport.lines) == 3, timeout=20000)
     place, prompt, speed = one.viewport.lines
+    one.world.playback.pause()
+    position = one.world.playback.position
+    qtbot.waitUntil(
+        lambda: (
+            f"frame {position} of" in one.viewport.lines[0]
+            and one.viewport.lines[0].endswith(f"block {position // 12}")
+        ),
+        timeout=20000,
+    )
+    one.world.playback.play()
     assert "frame" in place
     assert prompt in {"a red house by the sea", "a green hill in the rain"}
     assert speed == "made at 20.0 FPS, played at 16"  # 12 frames in 600 ms

@@ -14,14 +14,13 @@ from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from worldattention.app import icons, theme
-from worldattention.app.texts import plain_label, tip, translate
+from worldattention.app.texts import ElidedLabel, translate
 from worldattention.core.telemetry import BlockTelemetry
 
 TITLE_HEIGHT = 30
@@ -37,9 +36,8 @@ class PanelDock(QDockWidget):
         self.setObjectName(name)
         self._title = QLabel()
         self._title.setObjectName("title")
-        self._readout = plain_label()
+        self._readout = ElidedLabel()
         self._readout.setObjectName("muted")
-        self._readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._readout.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
 
     def fill(self, body: QWidget, tools: Sequence[QWidget] = (), key: QWidget | None = None) -> None:
@@ -82,11 +80,12 @@ class PanelDock(QDockWidget):
         layout.insertWidget(int(beside_key), self._readout, stretch)
         self._readout.setVisible(tabbed or bool(self._readout.text()))
 
-    def set_readout(self, text: str) -> None:
-        """The line of live numbers."""
+    def set_readout(self, text: str, block: int | None = None) -> None:
+        """The line of live numbers; `block` is the one that they are of, where they do not name it."""
+        if block is not None:
+            text = translate("PanelDock", "block {0} · {1}").format(block, text)
         self._readout.setVisible(True)
-        self._readout.setText(text)
-        self._readout.setToolTip(tip(text))
+        self._readout.show_text(text)
 
     @property
     def readout(self) -> str:

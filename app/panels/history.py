@@ -83,6 +83,11 @@ class PageHistory:
         return self._columns[0].block if self._columns else 0
 
     @property
+    def newest_block(self) -> int:
+        """Block of the last column."""
+        return self.first_block + self.blocks - 1
+
+    @property
     def blocks(self) -> int:
         """Columns that are kept."""
         return len(self._columns)
@@ -119,11 +124,6 @@ class PageHistory:
                 open_runs.setdefault(page, index)
         done.extend(Run(page, first, self.blocks - 1) for page, first in open_runs.items())
         return done
-
-    def scores_in_force(self, pages: list[int]) -> list[float | None]:
-        """The scores by which pages were chosen at the last recall; None for those that were not scored."""
-        scores = self._columns[-1].score.pages if self._columns else np.zeros(0, np.float32)
-        return [float(scores[p]) if p < len(scores) and np.isfinite(scores[p]) else None for p in pages]
 
     def index_of(self, page: int) -> int:
         """The place of a page in the bank; -1 where it is unknown."""

@@ -267,7 +267,7 @@ class MemoryPanel(PanelDock):
         if drops:
             text += self.tr(" · {} dropped").format(drops)
         text += self.tr(" · {} written to disk this session").format(format_bytes(written))
-        self.set_readout(text)
+        self.set_readout(text, self._blocks[-1])
 
     def _draw_quotas(self, tiers: tuple[TierUsage, ...], top: float) -> float:
         """Dashed lines at what the tiers may hold together, as far as they are near; returns the plot's top."""

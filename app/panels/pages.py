@@ -194,11 +194,10 @@ class PagesPanel(PanelDock):
 
     def _hovered(self, text: str) -> None:
         pages = self.history.pages
-        if not text and pages:
-            recalled = [page.page for page in pages if page.recalled]
-            scores = self.history.scores_in_force(recalled)
-            count = self.tr("{} page") if len(pages) == 1 else self.tr("{} pages")
-            text = count.format(len(pages)) + self.tr(" · {} in the window").format(len(recalled))
-            if recalled:
-                text += self.tr(", score {}").format(" ".join(map(fit_text, scores)))
-        self.set_readout(text)
+        if text or not pages:
+            self.set_readout(text)
+            return
+        recalled = sum(page.recalled for page in pages)
+        count = self.tr("{} page") if len(pages) == 1 else self.tr("{} pages")
+        numbers = count.format(len(pages)) + self.tr(" · {} in the window").format(recalled)
+        self.set_readout(numbers, self.history.newest_block)

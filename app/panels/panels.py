@@ -79,6 +79,11 @@ class Panels(QObject):
             self._turns.start()
             self._take_turn()
 
+    @property
+    def settled(self) -> bool:
+        """Whether every panel has taken in all blocks."""
+        return not self._fresh
+
     def clear(self) -> None:
         """A new world: every panel says what it will show."""
         self._fresh.clear()

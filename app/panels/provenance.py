@@ -129,7 +129,7 @@ class ProvenancePanel(PanelDock):
             self.list.addItem(self._item(page, page.page in recall.missed))
         count = self.tr("{} page") if len(recall.pages) == 1 else self.tr("{} pages")
         self.set_readout(
-            self.tr("from block {0} · {1} · {2}").format(
+            self.tr("recalled at block {0} · {1} · {2}").format(
                 recall.block, count.format(len(recall.pages)), recall.prompt
             )
         )

@@ -110,14 +110,16 @@ class SparsityPanel(PanelDock):
         )
 
     def _hovered(self, text: str) -> None:
-        if not text and self._blocks:
-            newest = self._blocks[-1]
-            text = self.tr("Gini {0} · τ {1} · density {2}").format(
-                _text(float(_mean(newest.gini)), ".2f"),
-                _text(float(_mean(newest.threshold)), ".2f"),
-                _text(float(_mean(newest.density)), ".0%"),
-            )
-        self.set_readout(text)
+        if text or not self._blocks:
+            self.set_readout(text)
+            return
+        newest = self._blocks[-1]
+        means = self.tr("Gini {0} · τ {1} · density {2}").format(
+            _text(float(_mean(newest.gini)), ".2f"),
+            _text(float(_mean(newest.threshold)), ".2f"),
+            _text(float(_mean(newest.density)), ".0%"),
+        )
+        self.set_readout(means, newest.block)
 
 
 def _means(heads: Array) -> Array:

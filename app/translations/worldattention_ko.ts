@@ -1035,9 +1035,12 @@
         <source> · {} in the window</source>
         <translation> · 윈도우에 {}</translation>
     </message>
+</context>
+<context>
+    <name>PanelDock</name>
     <message>
-        <source>, score {}</source>
-        <translation>, 점수 {}</translation>
+        <source>block {0} · {1}</source>
+        <translation>블록 {0} · {1}</translation>
     </message>
 </context>
 <context>
@@ -1094,8 +1097,8 @@
         <translation>화면을 ‘{}’(으)로 저장했습니다.</translation>
     </message>
     <message>
-        <source>{0} · frame {1} of {2}</source>
-        <translation>{0} · {2}프레임 중 {1}</translation>
+        <source>{0} · frame {1} of {2} · block {3}</source>
+        <translation>{0} · {2}프레임 중 {1} · 블록 {3}</translation>
     </message>
     <message>
         <source>made at {0} FPS, played at {1}</source>
@@ -1283,8 +1286,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>{}페이지</translation>
     </message>
     <message>
-        <source>from block {0} · {1} · {2}</source>
-        <translation>블록 {0}부터 · {1} · {2}</translation>
+        <source>recalled at block {0} · {1} · {2}</source>
+        <translation>블록 {0}에서 회상 · {1} · {2}</translation>
     </message>
     <message>
         <source>score {0} · sim. {1}</source>
@@ -2583,6 +2586,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>block {}</source>
         <translation>블록 {}</translation>
+    </message>
+    <message>
+        <source>newest block {}</source>
+        <translation>최신 블록 {}</translation>
     </message>
     <message>
         <source>made in {}</source>
