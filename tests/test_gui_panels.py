@@ -307,6 +307,34 @@ def test_the_numbers_share_a_line_with_the_key(qtbot, qapp, records):
         assert numbers.fontMetrics().horizontalAdvance(words) <= numbers.width()
 
 
+def test_the_strip_of_tiers_stands_clear_of_the_axis_and_is_named(qtbot, records):
+    panel = PagesPanel()
+    qtbot.addWidget(panel)
+    panel.resize(400, 200)
+    panel.show()
+    panel.show_blocks(records)
+    strip = panel._strip.mapRectToView(panel._strip.boundingRect())
+    assert panel.plot.view.viewRect().left() < strip.left() - strip.width() / 4
+    assert strip.right() + strip.width() / 2 < panel.plot.area.left()
+    [at] = [at for at, text in panel.plot.getAxis("bottom")._tickLevels[0] if text == "tier"]
+    assert at == pytest.approx(strip.center().x())
+
+
+def test_the_key_of_the_pages_says_what_grey_is_and_has_room_for_every_tier(qtbot, qapp, records):
+    theme.apply_theme(qapp, "dark")
+    panel = PagesPanel()
+    qtbot.addWidget(panel)
+    panel.resize(400, 200)
+    panel.show()
+    panel.show_blocks(records)
+    assert {page.tier for page in records[-1].pages} == {"device", "dram", "disk"}
+    assert "not scored" in panel.scale.text
+    image = panel.scale.grab().toImage()
+    inks = {image.pixelColor(x, 8).name() for x in range(image.width())}
+    assert inks >= {theme.tier_colour(tier).lower() for tier in ("device", "dram", "disk")}
+    assert theme.HOVER in inks
+
+
 def test_the_blocks_axis_always_names_its_unit(qtbot, records):
     panel = PagesPanel()
     qtbot.addWidget(panel)

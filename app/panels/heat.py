@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -196,6 +197,15 @@ class HeatPlot(Plot):
         return -1, -1
 
 
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What a colour means; `short` stands for the words where they have no room."""
+
+    colour: str
+    words: str
+    short: str = ""
+
+
 class Scale(QWidget):
     """The key of a heat plot: what the colours mean, and any other signs, in one line."""
 
@@ -204,15 +214,15 @@ class Scale(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._low = self._high = ""
-        self._signs: tuple[tuple[str, str], ...] = ()
+        self._signs: tuple[Sign, ...] = ()
         self.setFixedHeight(self.HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
         return QSize(200, self.HEIGHT)
 
-    def show_scale(self, ends: tuple[float, float] | None, signs: tuple[tuple[str, str], ...] = ()) -> None:
-        """The values of the darkest and the brightest colour, if any; `signs` are (colour, words)."""
+    def show_scale(self, ends: tuple[float, float] | None, signs: tuple[Sign, ...] = ()) -> None:
+        """The values of the darkest and the brightest colour, if any, and what other colours mean."""
         self._low, self._high = (fit_text(ends[0]), fit_text(ends[1])) if ends is not None else ("", "")
         self._signs = signs
         self.setAccessibleName(self.text)
@@ -226,7 +236,7 @@ class Scale(QWidget):
     def text(self) -> str:
         """The key in words."""
         ramp = f"{self._low} … {self._high}" if self._high else ""
-        return " · ".join(part for part in (ramp, *(words for _, words in self._signs)) if part)
+        return " · ".join(part for part in (ramp, *(sign.words for sign in self._signs)) if part)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -241,13 +251,19 @@ class Scale(QWidget):
 
     def _paint(self, painter: QPainter) -> None:
         left = self._paint_ramp(painter) if self._high else 0.0
-        for colour, words in self._signs:
-            if left + 10 + QFontMetricsF(painter.font()).horizontalAdvance(words) > self.width():
-                break
+        for sign, words in zip(self._signs, self._fitting(painter, self.width() - left), strict=True):
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colour))
+            painter.setBrush(QColor(sign.colour))
             painter.drawRect(QRectF(left, 5, 7, 7))
             left = self._write(painter, left + 10, words, theme.MUTED) + 6
+
+    def _fitting(self, painter: QPainter, room: float) -> list[str]:
+        """The signs' words, or their short forms where those have no room beside each other."""
+        words = [sign.words for sign in self._signs]
+        advance = QFontMetricsF(painter.font()).horizontalAdvance
+        if sum(20 + advance(text) for text in words) - 10 <= room:
+            return words
+        return [sign.short or sign.words for sign in self._signs]
 
     def _paint_ramp(self, painter: QPainter) -> float:
         ramp = QRectF(self._write(painter, 0.0, self._low, theme.MUTED), 5, 44, 7)

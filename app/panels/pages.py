@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from worldattention.app import theme
 from worldattention.app.panels.dock import PanelDock, Segments
-from worldattention.app.panels.heat import MARK, HeatPlot, Scale
+from worldattention.app.panels.heat import MARK, HeatPlot, Scale, Sign
 from worldattention.app.panels.history import COLUMNS, PageHistory
 from worldattention.app.panels.plot import steps
 from worldattention.app.texts import QT_TRANSLATE_NOOP, fit_text, translate, worded
@@ -19,6 +19,8 @@ from worldattention.core.telemetry import BlockTelemetry, PageRecord
 SCORE = QT_TRANSLATE_NOOP("Segments", "Score")
 SIMILARITY = QT_TRANSLATE_NOOP("Segments", "Similarity")
 LETTER_HEIGHT = 11
+STRIP_SHARE = 0.035
+"""Width of the tiers' strip as a share of the blocks beside it; as much of it is left free between them."""
 
 
 class PagesPanel(PanelDock):
@@ -60,7 +62,8 @@ class PagesPanel(PanelDock):
         self.setToolTip(
             self.tr(
                 "Which pages of the past each block looked for (brighter: a better match), and which it took "
-                "into its window (framed). The strip at the left tells where a page lies: "
+                "into its window (framed). Grey: the page is there, but no recall has scored it yet. "
+                "The strip at the left tells where a page lies: "
                 "L1 device, L2 DRAM, L3 disk. A dash is a score below zero: no match."
             )
         )
@@ -109,33 +112,42 @@ class PagesPanel(PanelDock):
             return
         values = history.matrix("score" if self._choice.choice == SCORE else "similarity")
         rows, columns = values.shape
-        known = values[np.isfinite(values)]
+        known, there = values[np.isfinite(values)], history.banked()
         low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
         low, high = min(low, 0.0), max(high, low + 1e-3)
-        left, group = history.first_block - 0.5, history.pages_per_row
+        first, group = history.first_block, history.pages_per_row
+        left = first - 0.5
         pages = rows * group
-        self.plot.show_values(values, QRectF(left, -0.5, columns, pages), low, high, history.banked())
+        self.plot.show_values(values, QRectF(left, -0.5, columns, pages), low, high, there)
         shown = min(max(columns, 24), COLUMNS)
-        strip = max(shown * 0.035, 0.5)
-        self.scale.show_scale((low, high) if known.size else None, self._signs())
-        self._draw_strip(left - strip * 1.25, strip, pages)
+        strip = shown * STRIP_SHARE
+        self.scale.show_scale(
+            (low, high) if known.size else None, self._signs(bool((np.isnan(values) & there).any()))
+        )
+        self._draw_strip(left - 2 * strip, strip, pages)
         self._draw_runs(left)
-        self.plot.setRange(QRectF(left - strip * 1.25, -0.5, shown + strip * 1.25, max(pages, 4)), padding=0)
+        self.plot.setRange(QRectF(left - 2.5 * strip, -0.5, shown + 2.5 * strip, max(pages, 4)), padding=0)
         self.plot.set_ticks(
             "bottom",
-            steps(history.first_block, history.first_block + shown - 1, 8),
+            steps(first and first + shown // 32, first + shown - 1, 8),  # clear of the strip's name
             self.tr("block"),
             named=1,  # the strip may leave no room for a name at the edge
+            also=((left - 1.5 * strip, self.tr("tier")),),
         )
         self.plot.set_ticks("left", steps(0, max(int(0.97 * pages), 4) - 1, 5), self.tr("page"))
         self._hovered(self.plot.reading)
 
-    def _signs(self) -> tuple[tuple[str, str], ...]:
+    def _signs(self, unscored: bool) -> tuple[Sign, ...]:
         tiers = {page.tier for page in self.history.pages}
-        told = [tier for tier in theme.TIER_LEVELS if tier in tiers]
-        signs = [(theme.tier_colour(tier), theme.tier_name(tier)) for tier in told]
+        signs = []
         if any(page.recalled for page in self.history.pages):
-            signs.insert(0, (MARK, self.tr("in the window")))
+            signs.append(Sign(MARK, self.tr("in the window")))
+        if unscored:
+            signs.append(Sign(theme.HOVER, self.tr("not scored")))
+        for tier in theme.TIER_LEVELS:
+            if tier in tiers:
+                name = theme.tier_name(tier)
+                signs.append(Sign(theme.tier_colour(tier), name, name.split()[0]))
         return tuple(signs)
 
     def _draw_strip(self, left: float, width: float, pages: int) -> None:

@@ -86,10 +86,12 @@ class Plot(pg.PlotWidget):
         unit: str = "",
         first: str = "{unit} {at:g}",
         named: int = 0,
+        also: Iterable[tuple[float, str]] = (),
     ) -> None:
         """Labels at `positions`; the one at `named` names the unit, which saves a line for an axis title.
 
-        At the left every second one is left out while they would stand in each other's way.
+        At the left every second one is left out while they would stand in each other's way. `also`: places
+        with words of their own, below the plot.
         """
         ticks = [
             (at, first.format(unit=unit, at=at) if index == named and unit else f"{at:g}")
@@ -99,7 +101,7 @@ class Plot(pg.PlotWidget):
             self._left = ticks
             self._label_left()
             return
-        self.getAxis(side).setTicks([ticks])
+        self.getAxis(side).setTicks([[*ticks, *also]])
         # pyqtgraph leaves out a label that does not fit, and some scripts are taller
         self.getAxis(side).setHeight(max(20, QFontMetrics(theme.font(10)).boundingRect(unit).height() + 8))
 

@@ -984,8 +984,8 @@
         <translation>회상한 페이지</translation>
     </message>
     <message>
-        <source>Which pages of the past each block looked for (brighter: a better match), and which it took into its window (framed). The strip at the left tells where a page lies: L1 device, L2 DRAM, L3 disk. A dash is a score below zero: no match.</source>
-        <translation>각 블록이 과거의 어떤 페이지를 찾았는지(밝을수록 잘 맞음), 어떤 페이지를 윈도우에 넣었는지(테두리) 보여 줍니다. 왼쪽 띠는 페이지의 위치입니다: L1 장치, L2 DRAM, L3 디스크. 줄표는 점수가 0보다 낮아 맞지 않는다는 뜻입니다.</translation>
+        <source>Which pages of the past each block looked for (brighter: a better match), and which it took into its window (framed). Grey: the page is there, but no recall has scored it yet. The strip at the left tells where a page lies: L1 device, L2 DRAM, L3 disk. A dash is a score below zero: no match.</source>
+        <translation>각 블록이 과거의 어떤 페이지를 찾았는지(밝을수록 잘 맞음), 어떤 페이지를 윈도우에 넣었는지(테두리) 보여 줍니다. 회색: 페이지는 있지만 아직 회상에서 점수를 받지 않았습니다. 왼쪽 띠는 페이지의 위치입니다: L1 장치, L2 DRAM, L3 디스크. 줄표는 점수가 0보다 낮아 맞지 않는다는 뜻입니다.</translation>
     </message>
     <message>
         <source>Shown per page</source>
@@ -1002,6 +1002,10 @@
     <message>
         <source>block</source>
         <translation>블록</translation>
+    </message>
+    <message>
+        <source>tier</source>
+        <translation>계층</translation>
     </message>
     <message>
         <source>page</source>
