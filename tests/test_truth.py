@@ -47,7 +47,7 @@ def test_labels_say_what_the_scene_shows(episodes):
                 if name in scenes.PLACE_COLOURS[place] or scenes.ACTION_COLOURS.get(action) == name:
                     expected[name] = hidden.colours[b, k]
             for name in ("skin", "hair", "trousers"):
-                expected[name] = getattr(hidden, name)[b]
+                expected[name] = getattr(hidden, name)[b, scene.sex[b, segment], scene.shirt[b, segment]]
             assert {n: v.item() for n, v in zip(NAMES, truth[b], strict=True) if v >= 0} == {
                 n: v.item() for n, v in expected.items()
             }

@@ -173,7 +173,7 @@ def test_layouts_differ(place):
 @pytest.mark.parametrize("name", ["skin", "hair", "trousers"])
 def test_the_actors_looks_show(name):
     hidden = one_hidden()
-    frames = [frame(replace(hidden, **{name: torch.tensor([k])}), one_scene()) for k in range(3)]
+    frames = [frame(replace(hidden, **{name: torch.full((1, 2, 8), k)}), one_scene()) for k in range(3)]
     for i in range(3):
         for j in range(i):
             assert ((frames[i] - frames[j]).abs().amax(-1) > 0.08).sum() > 40
@@ -208,7 +208,7 @@ def test_sampling_follows_its_distributions():
     acted = scene.action.diff(dim=1) != 0
     assert abs(moved.float().mean() - 0.55) < 0.03
     assert (moved | acted).all()
-    assert (scene.shirt.diff(dim=1) == 0).float().mean() > 0.9
+    assert abs((scene.shirt.diff(dim=1) != 0).float().mean() - 0.35 * 7 / 8) < 0.03
 
 
 def test_sampling_is_reproducible():

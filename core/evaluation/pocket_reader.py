@@ -1,4 +1,4 @@
-"""Reads what no prompt names off frames of the pocket world: arrangement and colours of a place."""
+"""Reads what no prompt names off frames of the pocket world: a place's arrangement and colours, who is there."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from worldattention.core.errors import UserError
 from worldattention.core.evaluation.recall import Frames
 from worldattention.core.evaluation.recall_plan import EpisodePlan
 from worldattention.core.pocket.reader import load_reader
-from worldattention.core.pocket.truth import ATTRIBUTES, PLACE_ATTRIBUTES
-from worldattention.core.pocket.vocabulary import PLACES
+from worldattention.core.pocket.truth import ATTRIBUTES, shown_attributes
+from worldattention.core.pocket.vocabulary import ACTIONS, PLACES
 
 _AT_ONCE = 64
 READER_FILE = "reader.safetensors"
 
 
 class PocketReader:
-    """The hidden attributes that the place of an episode shows.
+    """The hidden attributes that the scene of an episode shows.
 
     Raises:
         UserError: the weights are missing or broken.
@@ -41,8 +41,8 @@ class PocketReader:
         self._columns = {attribute.name: column for column, attribute in enumerate(ATTRIBUTES)}
 
     def __call__(self, frames: Frames, plan: EpisodePlan) -> Sequence[Mapping[str, int]]:
-        """What the place of an episode shows, one reading for each of frames [T, H, W, 3]."""
-        return self.read(frames, PLACE_ATTRIBUTES[PLACES[plan.scene.place]])
+        """What the scene of an episode shows, one reading for each of frames [T, H, W, 3]."""
+        return self.read(frames, shown_attributes(PLACES[plan.scene.place], ACTIONS[plan.scene.action]))
 
     def read(self, frames: Frames, names: Sequence[str]) -> Sequence[Mapping[str, int]]:
         """The attributes `names` in each of frames [T, H, W, 3]."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from worldattention.core.errors import UserError
 from worldattention.core.evaluation.records import Record, agreed
 from worldattention.core.evaluation.statistics import Estimate, Hits, estimate_difference, estimate_share
 from worldattention.core.evaluation.variety import variety
+from worldattention.core.pocket.truth import PERSON_ATTRIBUTES, PROP_ATTRIBUTES
 
 Reading = dict[str, int]
+MOVING = {"person": PERSON_ATTRIBUTES, "prop": PROP_ATTRIBUTES}
+"""What is read beside the place, and reported apart from it."""
 HitsByEpisode = dict[int, Hits]
 
 
@@ -38,7 +41,8 @@ class RecallReport:
 
     `hits` are the episodes behind each estimate, for pairing with another report of the same episodes; `variety`
     is the entropy of what first visits show over that of the renderer; `right_pages` the share of recalled pages
-    that are of the first visit, None where nothing was recalled.
+    that are of the first visit, None where nothing was recalled. All these are of the place; `moving` has the accuracy
+    of who and what moves in it, by kind and by policy.
     """
 
     estimates: dict[str, Estimate]
@@ -51,6 +55,7 @@ class RecallReport:
     hits: dict[str, HitsByEpisode]
     right_pages: dict[str, float | None] = field(default_factory=dict)
     by_attribute: dict[str, dict[str, float]] = field(default_factory=dict)
+    moving: dict[str, dict[str, Estimate]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """`{"hkv": {"accuracy", "low", "high", "n"}, ...}`, and under `about` what was done."""
@@ -65,6 +70,10 @@ class RecallReport:
                 "hkv_minus": {name: estimate.to_json() for name, estimate in self.gain.items()},
                 "right_pages": self.right_pages,
                 "by_attribute": self.by_attribute,
+                "moving": {
+                    kind: {name: estimate.to_json() for name, estimate in row.items()}
+                    for kind, row in self.moving.items()
+                },
             },
         }
 
@@ -84,6 +93,13 @@ class RecallReport:
             share = self.right_pages.get(name)
             row.append("" if share is None else f"{share:.2f}")
             lines.append("| " + " | ".join(row) + " |")
+        if self.moving:
+            names = list(next(iter(self.moving.values())))
+            lines += ["", f"| what moves | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
+            lines += [
+                f"| {kind} | {' | '.join(f'{row[name].accuracy:.3f}' for name in names)} |"
+                for kind, row in self.moving.items()
+            ]
         return "\n".join(lines)
 
 
@@ -122,6 +138,7 @@ def recall_report(episodes: Sequence[Episode], attention: str, seed: int) -> Rec
     Raises:
         UserError: nothing could be read in one of them.
     """
+    seen, episodes = episodes, [_of(episode, _of_place) for episode in episodes]
     if not episodes or any(not episode.first for episode in episodes):
         raise UserError("No hidden attribute could be read from the frames: check the reader's weights.")
     variants = dict.fromkeys(name for episode in episodes for name in episode.returns)
@@ -148,8 +165,40 @@ def recall_report(episodes: Sequence[Episode], attention: str, seed: int) -> Rec
         variety=variety([episode.first for episode in episodes]),
         hits=hits,
         right_pages={name: _right_pages(having[name], name) for name in hits},
-        by_attribute={name: _by_attribute(having[name], name) for name in hits},
+        by_attribute={
+            name: _by_attribute([one for one in seen if name in one.returns], name) for name in hits
+        },
+        moving=_moving(seen, list(hits), seed),
     )
+
+
+def _of_place(name: str) -> bool:
+    return not any(name in names for names in MOVING.values())
+
+
+def _of(episode: Episode, wanted: Callable[[str], bool]) -> Episode:
+    """The episode as if only the `wanted` attributes had been read."""
+
+    def some(reading: Reading) -> Reading:
+        return {name: value for name, value in reading.items() if wanted(name)}
+
+    returns = {variant: some(reading) for variant, reading in episode.returns.items()}
+    return replace(episode, first=some(episode.first), earlier=some(episode.earlier), returns=returns)
+
+
+def _moving(episodes: Sequence[Episode], variants: list[str], seed: int) -> dict[str, dict[str, Estimate]]:
+    """Accuracy by kind and by way to come back, and the ceiling; kinds that no first visit shows are left out."""
+    table: dict[str, dict[str, Estimate]] = {}
+    for kind, names in MOVING.items():
+        some = [one for one in (_of(one, names.__contains__) for one in episodes) if one.first]
+        rows = {
+            name: [agreement(one.first, one.returns[name]) for one in some if name in one.returns]
+            for name in variants
+        }
+        rows["ceiling"] = [agreement(one.first, one.earlier) for one in some]
+        if all(rows.values()):
+            table[kind] = {name: estimate_share(row, seed) for name, row in rows.items()}
+    return table
 
 
 def paired(first: HitsByEpisode, second: HitsByEpisode, seed: int) -> Estimate | None:

@@ -78,9 +78,7 @@ def cast(hidden: Hidden, scene: Scene, which: Tensor, seconds: Tensor) -> Cast:
     def lit(colours: tuple[tuple[float, float, float], ...], index: Tensor) -> Tensor:
         return colour_table(colours, device)[index] * ambient
 
-    def constant(index: Tensor) -> Tensor:
-        return index[:, None, None].expand_as(action)
-
+    skin, hair, trousers = hidden.person(sex, shirt)
     t = seconds[..., None].float()
     phase = math.tau * t / PERIOD_SECONDS
     home = actor_x(hidden, place[..., 0])[..., None]
@@ -97,9 +95,9 @@ def cast(hidden: Hidden, scene: Scene, which: Tensor, seconds: Tensor) -> Cast:
         woman=sex.float(),
         ambient=ambient,
         shirt=lit(SHIRT_RGB, shirt),
-        skin=lit(SKIN_RGB, constant(hidden.skin)),
-        hair=lit(HAIR_RGB, constant(hidden.hair)),
-        trousers=lit(TROUSERS_RGB, constant(hidden.trousers)),
+        skin=lit(SKIN_RGB, skin),
+        hair=lit(HAIR_RGB, hair),
+        trousers=lit(TROUSERS_RGB, trousers),
         seconds=t,
         phase=phase,
         x=home + walking * _WALK_REACH * stride.sin(),

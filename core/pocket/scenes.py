@@ -39,7 +39,8 @@ COLOURS = tuple(name for names in PLACE_COLOURS.values() for name in names) + tu
 class Hidden:
     """What an episode looks like beyond its prompts; B episodes.
 
-    layout [B, len(PLACES)] is one arrangement per place, colours [B, len(COLOURS)] indexes `HUES`, the rest [B].
+    layout [B, len(PLACES)] is one arrangement per place, colours [B, len(COLOURS)] indexes `HUES`. The rest is
+    [B, SEXES, SHIRTS]: whoever is prompted alike is the same person, whatever was between.
     """
 
     layout: Tensor
@@ -51,6 +52,12 @@ class Hidden:
     def select(self, index: Tensor | slice) -> Hidden:
         """The episodes at `index` (anything that indexes the first dimension of a tensor)."""
         return Hidden(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def person(self, sex: Tensor, shirt: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Skin, hair and trousers of those whom `sex` and `shirt` [B, ...] name, each [B, ...]."""
+        episode = torch.arange(len(sex), device=sex.device).view(-1, *[1] * (sex.ndim - 1))
+        skin, hair, trousers = (v[episode, sex, shirt] for v in (self.skin, self.hair, self.trousers))
+        return skin, hair, trousers
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +87,13 @@ def sample_hidden(batch: int, generator: torch.Generator, device: torch.device |
         order = torch.rand(batch, len(HUES), generator=generator, device=device).sort(dim=1).indices
         columns.append(order[:, : len(names)])
     columns.append(below(len(HUES), batch, len(ACTION_COLOURS)))
+    people = batch, len(SEXES), len(SHIRTS)
     return Hidden(
         layout=below(LAYOUTS, batch, len(PLACES)),
         colours=torch.cat(columns, dim=1),
-        skin=below(SKINS, batch),
-        hair=below(HAIRS, batch),
-        trousers=below(TROUSERS, batch),
+        skin=below(SKINS, *people),
+        hair=below(HAIRS, *people),
+        trousers=below(TROUSERS, *people),
     )
 
 
@@ -93,7 +101,7 @@ def sample_scenes(batch: int, segments: int, generator: torch.Generator, device:
     """Segments as people prompt them: the actor stays as a rule, and no two neighbours are alike.
 
     From one segment to the next the place changes in 55 %; the action changes when the place does not, and in
-    three of four moves; time and weather are drawn again in 30 %, sex and shirt (another actor) in 8 %.
+    three of four moves; time and weather are drawn again in 30 %, sex and shirt (another actor) in 35 %.
     """
 
     def below(n: int, *shape: int) -> Tensor:
@@ -110,7 +118,7 @@ def sample_scenes(batch: int, segments: int, generator: torch.Generator, device:
     track = [current]
     for _ in range(segments - 1):
         sex, shirt, action, place, time, weather = current
-        other, moves, light = chance(0.08), chance(0.55), chance(0.3)
+        other, moves, light = chance(0.35), chance(0.55), chance(0.3)
         current = [
             torch.where(other, below(len(SEXES), batch), sex),
             torch.where(other, below(len(SHIRTS), batch), shirt),

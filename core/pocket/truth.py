@@ -47,6 +47,14 @@ ATTRIBUTES = HIDDEN_ATTRIBUTES + PROMPTED_ATTRIBUTES
 
 PLACE_ATTRIBUTES: dict[str, tuple[str, ...]] = {place: ("layout", *PLACE_COLOURS[place]) for place in PLACES}
 """Per place the hidden attributes that its background shows: what must come back when the place does."""
+PERSON_ATTRIBUTES = ("skin", "hair", "trousers")
+PROP_ATTRIBUTES = tuple(ACTION_COLOURS.values())
+
+
+def shown_attributes(place: str, action: str) -> tuple[str, ...]:
+    """The hidden attributes that a scene shows: its place's, its actor's, its prop's."""
+    prop = (ACTION_COLOURS[action],) if action in ACTION_COLOURS else ()
+    return (*PLACE_ATTRIBUTES[place], *PERSON_ATTRIBUTES, *prop)
 
 
 def hidden_labels(hidden: Hidden, scene: Scene, segment: int) -> Tensor:
@@ -55,7 +63,7 @@ def hidden_labels(hidden: Hidden, scene: Scene, segment: int) -> Tensor:
     shown = _shown_colours(place.device)[place, action]
     colours = torch.where(shown, hidden.colours, -1)
     layout = layout_of(hidden, place[:, None])
-    actor = torch.stack([hidden.skin, hidden.hair, hidden.trousers], dim=1)
+    actor = torch.stack(hidden.person(scene.sex[:, segment], scene.shirt[:, segment]), dim=1)
     return torch.cat([layout, colours, actor], dim=1)
 
 

@@ -20,7 +20,7 @@ from worldattention.core.pocket.training.data import RETURN
 from worldattention.core.pocket.training.denoiser import SequenceTransformer
 from worldattention.core.pocket.training.transformer import Sequences, Source
 from worldattention.core.pocket.training.windows import BLOCK, PAGES, Batch, Layout, read_batch
-from worldattention.core.pocket.truth import HIDDEN_ATTRIBUTES
+from worldattention.core.pocket.truth import HIDDEN_ATTRIBUTES, PERSON_ATTRIBUTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +90,20 @@ def _preview(model: SequenceTransformer, batch: Batch, source: Source, layout: L
 def hidden_accuracy(
     reader: Reader, preview: Preview, to_frames: Callable[[Tensor], Tensor]
 ) -> dict[str, float]:
-    """Share of the hidden attributes of a returned place (layout, colours) that the last pictures show right.
-
-    `ceiling` reads the truth through the autoencoder.
+    """Share of the hidden attributes of a returned scene that the last pictures show right: `hidden` of its layout
+    and colours, `person` of its actor. `ceiling` reads the truth through the autoencoder.
     """
-    place = [k for k, a in enumerate(HIDDEN_ATTRIBUTES) if a.name not in ("skin", "hair", "trousers")]
+    place = [k for k, a in enumerate(HIDDEN_ATTRIBUTES) if a.name not in PERSON_ATTRIBUTES]
+    person = [k for k, a in enumerate(HIDDEN_ATTRIBUTES) if a.name in PERSON_ATTRIBUTES]
     shares = {}
-    for name, latents in (("hidden", preview.made), ("ceiling", preview.true)):
+    for name, latents, asked in (
+        ("hidden", preview.made, place),
+        ("ceiling", preview.true, place),
+        ("person", preview.made, person),
+    ):
         frames = to_frames(latents)[:, -24::8].permute(0, 1, 4, 2, 3)
-        right = (reader.read(frames) == preview.truth)[:, place]
-        shares[name] = round(float(right[preview.truth[:, place] >= 0].float().mean()), 4)
+        right = (reader.read(frames) == preview.truth)[:, asked]
+        shares[name] = round(float(right[preview.truth[:, asked] >= 0].float().mean()), 4)
     return shares
 
 
