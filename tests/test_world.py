@@ -13,6 +13,7 @@ from worldattention.core.pocket.palette import HUE_RGB, Light
 from worldattention.core.pocket.raster import COLUMNS, raster_torch
 from worldattention.core.pocket.render import HEIGHT, WIDTH, build, draw, render
 from worldattention.core.pocket.scenes import COLOURS, Hidden, Scene, sample_hidden, sample_scenes
+from worldattention.core.pocket.training.transformer import stage_weights
 from worldattention.core.pocket.vocabulary import PLACES
 
 
@@ -215,3 +216,34 @@ def test_sampling_is_reproducible():
     a, b = (sample_scenes(9, 2, torch.Generator().manual_seed(4), "cpu") for _ in range(2))
     assert torch.equal(a.action, b.action)
     assert torch.equal(a.weather, b.weather)
+
+
+def test_whoever_is_prompted_alike_is_the_same_person():
+    g = torch.Generator().manual_seed(12)
+    hidden, scene = sample_hidden(2000, g, "cpu"), sample_scenes(2000, 3, g, "cpu")
+    skin, hair, trousers = hidden.person(scene.sex, scene.shirt)
+    alike = (scene.sex[:, 0] == scene.sex[:, 2]) & (scene.shirt[:, 0] == scene.shirt[:, 2])
+    for values, classes in ((skin, scenes.SKINS), (hair, scenes.HAIRS), (trousers, scenes.TROUSERS)):
+        assert values.shape == (2000, 3)
+        same = values[:, 0] == values[:, 2]
+        assert same[alike].all()
+        assert abs(same[~alike].float().mean() - 1 / classes) < 0.06
+
+
+def test_training_weighs_where_actors_and_props_are():
+    """People and props of other looks change pictures inside the weighted part, nearly nowhere else."""
+    g = torch.Generator().manual_seed(13)
+    hidden, scene = sample_hidden(24, g, "cpu"), sample_scenes(24, 1, g, "cpu")
+    other = sample_hidden(24, g, "cpu")
+    places = hidden.colours.clone()
+    places[:, -len(scenes.ACTION_COLOURS) :] = other.colours[:, -len(scenes.ACTION_COLOURS) :]
+    other = replace(other, layout=hidden.layout, colours=places)
+    which, seconds = torch.zeros(24, 2, dtype=torch.long), 60 * torch.rand(24, 2, generator=g)
+    changed = (render(hidden, scene, which, seconds) - render(other, scene, which, seconds)).abs().amax(
+        -1
+    ) > 0.05
+    weights = stage_weights(HEIGHT, WIDTH, torch.device("cpu"))
+    inside = weights > 1
+    assert float(weights.mean()) == pytest.approx(1)
+    assert inside.float().mean() < 0.3
+    assert changed[..., inside].sum() > 0.85 * changed.sum()

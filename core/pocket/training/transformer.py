@@ -181,7 +181,7 @@ def stage_weights(height: int, width: int, device: torch.device) -> Tensor:
 
 def block_loss(error: Tensor, noisy: Tensor) -> Tensor:
     """Mean squared error [B, F, C, h, w] over blocks, weighted by `noisy` [B, G], which may be a mask."""
-    weighted = error.square() * stage_weights(*error.shape[-2:], error.device)
+    weighted = error.square() * stage_weights(error.shape[-2], error.shape[-1], error.device)
     per_block = weighted.flatten(2).mean(2).unflatten(1, (-1, BLOCK)).mean(2)
     return (per_block * noisy).sum() / noisy.sum()
 
