@@ -23,9 +23,11 @@ from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.quotas import fit_quotas
 from worldattention.core.hkv.session import default_folder
 from worldattention.core.hkv.store import TieredStore, open_store
-from worldattention.core.loading import model_folder, pick_device, pick_dtype
-from worldattention.core.models.checkpoint import class_name, read_json, read_weights
+from worldattention.core.loading import pick_device, pick_dtype
+from worldattention.core.model_folder import model_folder
+from worldattention.core.models.checkpoint import read_weights
 from worldattention.core.models.text import MINILM_SHA256, check_sha256, minilm_folder
+from worldattention.core.models.weight_files import class_name, read_json
 from worldattention.core.recorder import find_ffmpeg
 from worldattention.core.units import format_bytes
 from worldattention.kernels import ops

@@ -51,6 +51,18 @@ def _check_target(path: Path, what: str) -> None:
         raise UserError(f"There is no folder '{path.parent}' for {what}: make it first, or name another.")
 
 
+def check_makeable(folder: Path) -> None:
+    """Raises OSError when no folder that can be written to could be made at `folder`; makes nothing."""
+    place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    number = None
+    if not place.is_dir():
+        number = errno.EEXIST if place == folder else errno.ENOTDIR
+    elif not os.access(place, os.W_OK | os.X_OK):
+        number = errno.EACCES
+    if number is not None:
+        raise OSError(number, os.strerror(number))
+
+
 def private_folder(folder: Path) -> None:
     """Makes a folder, and those above it that are missing, for this user alone (0700). Raises OSError."""
     if not folder.parent.exists():

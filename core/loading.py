@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +18,20 @@ from worldattention.core.fitting import fitting_engine, warm_up
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
 from worldattention.core.heap import keep_heap
 from worldattention.core.hsa import HSAParameters
-from worldattention.core.models.checkpoint import (
-    HSA_FILE,
-    cast,
-    check_class,
-    fingerprint,
-    load_into,
-    read_file,
-    read_json,
-    read_weights,
+from worldattention.core.model_folder import (
+    autoencoder_settings,
+    model_folder,
+    transformer_settings,
+    wan_geometry,
 )
+from worldattention.core.models.checkpoint import cast, fingerprint, load_into, read_file, read_weights
 from worldattention.core.models.packed import can_pack, pack_linears
 from worldattention.core.models.text import MiniLMEncoder, TextEncoder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
 from worldattention.core.models.umt5 import UMT5Encoder
 from worldattention.core.models.vae import AutoencoderConfig, PocketAutoencoder, PocketStreamingDecoder
 from worldattention.core.models.wan_vae import WanStreamingDecoder, load_wan_autoencoder, steady_decoder
+from worldattention.core.models.weight_files import HSA_FILE
 from worldattention.core.models.world import WorldModel
 from worldattention.core.pocket.text import PocketTextEncoder
 
@@ -139,32 +136,11 @@ def _load_wan(
     )
 
 
-def wan_geometry(folder: Path) -> Geometry:
-    """480 x 832, or `height` and `width` of the folder's own world.json. Raises UserError for odd sizes."""
-    path = folder / "world.json"
-    size = {"height": 480, "width": 832} | (read_json(path) if path.exists() else {})
-    sides = size["height"], size["width"]
-    if any(not isinstance(side, int) or side < 16 or side % 16 for side in sides):
-        raise UserError(
-            f"{path} must give height and width as multiples of 16, not {sides[0]} and {sides[1]}."
-        )
-    return Geometry(
-        height=sides[0],
-        width=sides[1],
-        latent_channels=16,
-        latent_height=sides[0] // 8,
-        latent_width=sides[1] // 8,
-        first_block_frames=9,
-    )
-
-
 def load_transformer(
     folder: Path, device: torch.device, dtype: torch.dtype
 ) -> tuple[CausalWanTransformer3DModel, tuple[HSAParameters | None, ...], str]:
     """The transformer of a diffusers folder, its HSA parameters a layer (None when it has none), its fingerprint."""
-    settings = read_json(folder / "config.json")
-    if settings.get("_class_name") != CausalWanTransformer3DModel.__name__:
-        check_class(folder, settings, "WanTransformer3DModel")
+    settings = transformer_settings(folder)
     tensors = read_weights(folder)
     if (folder / HSA_FILE).is_file():
         tensors |= read_file(folder / HSA_FILE)
@@ -190,19 +166,6 @@ def load_transformer(
             delattr(block.attn1, projection)
     cast(transformer, dtype, device)
     return transformer.eval(), hsa, name
-
-
-def model_folder(model: str) -> Path:
-    """The folder of a model's files. Raises UserError when there is none."""
-    if model == "pocket":
-        with resources.as_file(resources.files("worldattention.assets") / "pocket") as path:
-            return path
-    folder = Path(model)
-    if not folder.is_dir():
-        raise UserError(f"There is no model folder '{model}': give 'pocket' or the path of a folder.")
-    if not (folder / "transformer").is_dir():
-        raise UserError(f"The folder '{model}' holds no transformer/ sub-folder: give a model folder.")
-    return folder
 
 
 def pick_device(device: str) -> torch.device:
@@ -270,10 +233,7 @@ def _rebuild_rope(model: CausalWanTransformer3DModel) -> None:
 
 
 def load_autoencoder(folder: Path) -> PocketAutoencoder:
-    settings = read_json(folder / "config.json")
-    kind = settings.get("_class_name")
-    if kind != "PocketAutoencoder":
-        raise UserError(f"The autoencoder '{kind}' in {folder} is not supported: use the pocket world's.")
+    settings = autoencoder_settings(folder)
     sizes: dict[str, Any] = {
         key: tuple(v) if isinstance(v, list) else v for key, v in settings.items() if not key.startswith("_")
     }

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from worldattention.core.errors import UserError
 from worldattention.core.files import reason
+from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
+from worldattention.core.models.weight_files import HSA_FILE, check_class, check_file, read_json, weight_files
 from worldattention.core.units import format_bytes
 
 POCKET = "pocket"
@@ -15,6 +19,89 @@ _WAN_PARTS = ("transformer", "vae", "text_encoder", "tokenizer")
 _POCKET_PARTS = ("transformer", "autoencoder")
 _WEIGHTED = ("transformer", "vae", "text_encoder", "autoencoder")
 _LFS = b"version https://git-lfs"
+
+
+def model_folder(model: str) -> Path:
+    """The folder of a model's files. Raises UserError when there is none."""
+    if model == POCKET:
+        with resources.as_file(resources.files("worldattention.assets") / "pocket") as path:
+            return path
+    folder = Path(model)
+    if not folder.is_dir():
+        raise UserError(f"There is no model folder '{model}': give 'pocket' or the path of a folder.")
+    if not (folder / "transformer").is_dir():
+        raise UserError(f"The folder '{model}' holds no transformer/ sub-folder: give a model folder.")
+    return folder
+
+
+def check_model(model: str) -> None:
+    """Raises UserError, in the words of loading it, when the files of `model` already tell that it cannot be."""
+    folder = model_folder(model)
+    transformer_settings(folder / "transformer")
+    _check_weight_files(folder / "transformer")
+    if not (folder / "vae").is_dir():
+        check_autoencoder(model)
+        return
+    check_class(folder / "vae", read_json(folder / "vae" / "config.json"), "AutoencoderKLWan")
+    _check_weight_files(folder / "vae")
+    wan_geometry(folder)
+    text = folder / "text_encoder"
+    check_class(text, read_json(text / "config.json"), "UMT5EncoderModel")
+
+
+def check_autoencoder(model: str) -> None:
+    """As `check_model`, for work that needs no more than the pocket world's autoencoder."""
+    folder = model_folder(model) / "autoencoder"
+    autoencoder_settings(folder)
+    _check_weight_files(folder)
+
+
+def _check_weight_files(folder: Path) -> None:
+    for path in weight_files(folder):
+        check_file(path)
+    if (folder / HSA_FILE).is_file():
+        check_file(folder / HSA_FILE)
+
+
+def transformer_settings(folder: Path) -> dict[str, Any]:
+    """The configuration in a transformer's folder. Raises UserError when it is none."""
+    settings = read_json(folder / "config.json")
+    if settings.get("_class_name") != "CausalWanTransformer3DModel":
+        check_class(folder, settings, "WanTransformer3DModel")
+    return settings
+
+
+def autoencoder_settings(folder: Path) -> dict[str, Any]:
+    """The configuration in the folder of the pocket world's autoencoder. Raises UserError when it is another's."""
+    settings = read_json(folder / "config.json")
+    kind = settings.get("_class_name")
+    if kind != "PocketAutoencoder":
+        raise UserError(f"The autoencoder '{kind}' in {folder} is not supported: use the pocket world's.")
+    return settings
+
+
+def geometry_of(folder: Path) -> Geometry:
+    """Sizes of the frames of a model. Raises UserError as `wan_geometry` does."""
+    return wan_geometry(folder) if (folder / "vae").is_dir() else POCKET_GEOMETRY
+
+
+def wan_geometry(folder: Path) -> Geometry:
+    """480 x 832, or `height` and `width` of the folder's own world.json. Raises UserError for odd sizes."""
+    path = folder / "world.json"
+    size = {"height": 480, "width": 832} | (read_json(path) if path.exists() else {})
+    sides = size["height"], size["width"]
+    if any(not isinstance(side, int) or side < 16 or side % 16 for side in sides):
+        raise UserError(
+            f"{path} must give height and width as multiples of 16, not {sides[0]} and {sides[1]}."
+        )
+    return Geometry(
+        height=sides[0],
+        width=sides[1],
+        latent_channels=16,
+        latent_height=sides[0] // 8,
+        latent_width=sides[1] // 8,
+        first_block_frames=9,
+    )
 
 
 def describe_model(model: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 
 from worldattention.core.errors import UserError
-from worldattention.core.geometry import POCKET_GEOMETRY
 from worldattention.core.hkv.page import KVShape
-from worldattention.core.loading import model_folder, pick_dtype, wan_geometry
-from worldattention.core.models.checkpoint import read_json
+from worldattention.core.loading import pick_dtype
+from worldattention.core.model_folder import geometry_of, model_folder
+from worldattention.core.models.weight_files import read_json
 
 
 def page_bytes_of(model: str, device: torch.device, page_frames: int) -> int:
@@ -16,7 +16,7 @@ def page_bytes_of(model: str, device: torch.device, page_frames: int) -> int:
     try:
         folder = model_folder(model)
         settings = read_json(folder / "transformer" / "config.json")
-        sizes = wan_geometry(folder) if (folder / "vae").is_dir() else POCKET_GEOMETRY
+        sizes = geometry_of(folder)
         layers, heads, channels = (
             int(settings[name]) for name in ("num_layers", "num_attention_heads", "attention_head_dim")
         )

@@ -67,6 +67,11 @@ class RenderJob:
                 f"A video of {self.seconds:g} s cannot be made: give a length above 0 s and of at most "
                 f"{MAX_SECONDS:g} s."
             )
+        if POCKET_GEOMETRY.block_seconds(self.from_block) > MAX_SECONDS:
+            raise UserError(
+                f"Block {self.from_block} lies behind the end of the longest world ({MAX_SECONDS / 3600:.0f} hours): "
+                "begin at an earlier one."
+            )
         if not self.from_block:
             self.frames(POCKET_GEOMETRY)
         if self.output is not None:

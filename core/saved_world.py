@@ -12,10 +12,9 @@ branches than the current one are kept as what they were made from, and made aga
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from secrets import token_hex
@@ -26,12 +25,20 @@ from torch import Tensor
 
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
-from worldattention.core.files import MANIFEST, cause, sync_folder
+from worldattention.core.files import MANIFEST, sync_folder
 from worldattention.core.history import History
 from worldattention.core.history_file import history_to_json
 from worldattention.core.parts import exchange, new_folder_part, remove_dead_parts
 from worldattention.core.project import Project, project_to_json
-from worldattention.core.world_files import CHUNK_BLOCKS, FORMAT, VERSION, SavedWorld, WorldWriter
+from worldattention.core.world_files import (
+    CHUNK_BLOCKS,
+    FORMAT,
+    VERSION,
+    SavedWorld,
+    WorldWriter,
+    check_place,
+    saving_told,
+)
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and the share done, 0..1. May raise Cancelled."""
@@ -70,7 +77,7 @@ def save_world(
     check_place(folder)
     told = progress or _silent
     remove_dead_parts(folder.parent)
-    with _failures_told(folder), new_folder_part(folder, 0o700) as temporary:
+    with saving_told(folder), new_folder_part(folder, 0o700) as temporary:
         writer = WorldWriter(temporary)
         blocks = range(0, engine.block, CHUNK_BLOCKS)
         for number, start in enumerate(blocks):
@@ -175,30 +182,6 @@ class _Pages:
             return None
         pairs = [found[frame] for frame in range(first, end)]
         return torch.cat([keys for keys, _ in pairs], 1), torch.cat([values for _, values in pairs], 1)
-
-
-def check_place(folder: Path) -> None:
-    """Raises UserError where something lies that is no saved world, or nothing can be written."""
-    with _failures_told(folder):
-        if not folder.parent.is_dir():
-            raise UserError(
-                f"There is no folder '{folder.parent}' for the world: make it first, or name another."
-            )
-        if os.path.lexists(folder):
-            if folder.is_symlink() or not folder.is_dir():
-                raise UserError(f"'{folder}' is no folder: name another place for the world.")
-            if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-                raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
-        with new_folder_part(folder, 0o700):
-            pass
-
-
-@contextmanager
-def _failures_told(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"The world could not be saved to '{folder}': {cause(error)}.") from error
 
 
 def _put_in_place(temporary: Path, folder: Path) -> None:

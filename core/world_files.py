@@ -7,31 +7,35 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load
-from torch import Tensor
 
 from worldattention.core.errors import UserError
-from worldattention.core.files import MANIFEST, reason
+from worldattention.core.files import MANIFEST, cause, reason
 from worldattention.core.history import BlockRecord, History
 from worldattention.core.history_file import MAX_BLOCKS, HistoryFile, history_from_file
-from worldattention.core.models.world import WorldModel
+from worldattention.core.parts import new_folder_part
 from worldattention.core.project import Project, project_from_json
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from worldattention.core.models.world import WorldModel
 
 FORMAT, VERSION = "worldattention-saved-world", 1
 CHUNK_BLOCKS = 256
 MAX_MANIFEST_BYTES = 64 << 20
 MAX_TELEMETRY_BYTES = 4 << 30
 _HEADER_BYTES = 1 << 16
-PAGE_DTYPES = (torch.bfloat16, torch.float16, torch.float32)
-"""What a model computes in depends on the machine; a page is of use to all of them."""
+PAGE_DTYPES = {"bfloat16": 2, "float16": 2, "float32": 4}
+"""Bytes of a number. What a model computes in depends on the machine; a page is of use to all of them."""
 _NAME = re.compile(r"(latents-\d{5}|page-\d{6})\.safetensors|telemetry\.jsonl")
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -106,7 +110,7 @@ class SavedWorld:
         for number, start in enumerate(range(0, self.blocks, CHUNK_BLOCKS)):
             name = f"latents-{number:05d}.safetensors"
             shape = (min(CHUNK_BLOCKS, self.blocks - start), *self.latent_shape)
-            yield from self._tensors(name, {"latents": shape}, (torch.float32,))["latents"]
+            yield from self._tensors(name, {"latents": shape}, {"float32": 4})["latents"]
 
     def page(self, page: SavedPage, model: WorldModel) -> tuple[Tensor, Tensor]:
         """Keys and values [layers, L, H, D] in the numbers of the machine that saved them. Raises UserError."""
@@ -126,27 +130,45 @@ class SavedWorld:
             raise self._damaged(name) from error
 
     def _tensors(
-        self, name: str, shapes: dict[str, tuple[int, ...]], dtypes: Sequence[torch.dtype]
+        self, name: str, shapes: dict[str, tuple[int, ...]], dtypes: Mapping[str, int]
     ) -> dict[str, Tensor]:
-        most_bytes = max(dtype.itemsize for dtype in dtypes)
-        size = most_bytes * sum(torch.Size(shape).numel() for shape in shapes.values())
+        from safetensors.torch import load  # torch comes with it, and a manifest is read without
+
+        size = max(dtypes.values()) * sum(map(prod, shapes.values()))
         data = self._read(name, size + _HEADER_BYTES)
         try:
             tensors: dict[str, Tensor] = load(data)
         except (SafetensorError, ValueError, KeyError) as error:
             raise self._damaged(name) from error
         found = {key: tuple(value.shape) for key, value in tensors.items()}
-        if found != shapes or any(value.dtype not in dtypes for value in tensors.values()):
+        if found != shapes or any(
+            str(value.dtype).removeprefix("torch.") not in dtypes for value in tensors.values()
+        ):
             raise UserError(
                 f"'{self.folder / name}' does not hold what this model needs: save the world again."
             )
         return tensors
 
-    def _read(self, name: str, most_bytes: int) -> bytes:
-        """The file's bytes, if they are those that were saved. Raises UserError."""
+    def check(self) -> None:
+        """Raises UserError when a file that is needed is missing or has another size; none is read."""
+        latents = (f"latents-{number:05d}.safetensors" for number in range(-(-self.blocks // CHUNK_BLOCKS)))
+        for name in (*latents, *(page.file for page in self.pages)):
+            size, _ = self._entry(name)
+            try:
+                found = os.lstat(self.folder / name).st_size
+            except OSError as error:
+                raise UserError(f"'{self.folder / name}' cannot be read: {reason(error)}.") from error
+            if found != size:
+                raise self._damaged(name)
+
+    def _entry(self, name: str) -> tuple[int, str]:
         if name not in self.files:
             raise UserError(f"The saved world lacks '{self.folder / name}': copy the whole folder again.")
-        size, expected = self.files[name]
+        return self.files[name]
+
+    def _read(self, name: str, most_bytes: int) -> bytes:
+        """The file's bytes, if they are those that were saved. Raises UserError."""
+        size, expected = self._entry(name)
         if size > most_bytes:
             raise UserError(f"'{self.folder / name}' is larger than it can be: copy the whole folder again.")
         data = _read_file(self.folder / name, size)
@@ -174,6 +196,31 @@ class WorldWriter:
             file.flush()
             os.fsync(descriptor)
         self.files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def check_place(folder: Path) -> None:
+    """Raises UserError where something lies that is no saved world, or nothing can be written."""
+    with saving_told(folder):
+        if not folder.parent.is_dir():
+            raise UserError(
+                f"There is no folder '{folder.parent}' for the world: make it first, or name another."
+            )
+        if os.path.lexists(folder):
+            if folder.is_symlink() or not folder.is_dir():
+                raise UserError(f"'{folder}' is no folder: name another place for the world.")
+            if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+                raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
+        with new_folder_part(folder, 0o700):
+            pass
+
+
+@contextmanager
+def saving_told(folder: Path) -> Iterator[None]:
+    """Turns a failed file operation inside into a UserError that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"The world could not be saved to '{folder}': {cause(error)}.") from error
 
 
 def open_world(folder: Path) -> SavedWorld:

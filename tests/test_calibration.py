@@ -12,7 +12,7 @@ from worldattention.core.calibration import calibrate, save_parameters
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import Cancelled
 from worldattention.core.loading import open_engine
-from worldattention.core.models.checkpoint import HSA_FILE
+from worldattention.core.models.weight_files import HSA_FILE
 
 
 def test_the_error_shrinks_in_every_layer():

@@ -15,7 +15,8 @@ from worldattention.app.commandline import measure
 from worldattention.core import loading
 from worldattention.core.engine import Engine
 from worldattention.core.evaluation import drift, following, recall, reconstruction
-from worldattention.core.evaluation.pocket_reader import PocketReader, find_reader
+from worldattention.core.evaluation.pocket_reader import PocketReader
+from worldattention.core.evaluation.reader_file import find_reader
 from worldattention.core.evaluation.recall_plan import plan_episode
 from worldattention.core.pocket.mentions import parse
 from worldattention.core.pocket.reader import Reader, save_reader
@@ -137,7 +138,9 @@ def test_the_reader_is_measured_by_attribute(reader_file, capsys):
 def test_a_table_that_cannot_be_written_is_one_sentence(reader_file, capsys, tmp_path):
     arguments = ["reader", "--episodes", "1", "--reader", str(reader_file), "--markdown", str(tmp_path)]
     assert main(["eval", *arguments]) == 1
-    assert "could not be written" in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert "The table cannot be written" in captured.err
+    assert captured.out == "", "it is said before anything is measured"
 
 
 def test_the_command_tells_other_worlds_prompts(capsys, monkeypatch):

@@ -16,6 +16,7 @@ from tests.toy import HashEncoder, save_toy_folder
 from worldattention.core.config import EngineConfig, with_choices
 from worldattention.core.errors import UserError
 from worldattention.core.loading import load_model, open_engine, pick_device
+from worldattention.core.model_folder import check_model
 from worldattention.core.models.text import TextEncoding
 
 
@@ -146,6 +147,13 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+SHOWN_BY_FILES = {
+    *("truncated", "header", "empty", "lfs", "no weights"),
+    *("no config", "broken config", "list config", "foreign vae"),
+}
+"""Without reading a tensor: these are told before torch is loaded."""
+
+
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_folder_is_named_in_one_sentence(folder: Path, case: str) -> None:
     damage, words = BROKEN[case]
@@ -154,6 +162,12 @@ def test_a_broken_folder_is_named_in_one_sentence(folder: Path, case: str) -> No
         load_model(str(folder), "cpu", text_encoder=Words())
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+    if case in SHOWN_BY_FILES:
+        with pytest.raises(UserError) as early:
+            check_model(str(folder))
+        assert str(early.value) == str(error.value)
+    else:
+        check_model(str(folder))
 
 
 @pytest.mark.parametrize("device", ["tpu9", "meta", "cuda", "cuda:7", "", "cpu:cpu"])

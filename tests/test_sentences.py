@@ -21,6 +21,7 @@ from worldattention.core.units import parse_bytes
 NOT_IN_THE_WINDOW = {
     *("commandline", "cli.py", "window_entry.py", "window_run.py", "latency.py", "doctor.py", "doctor_qt.py"),
     *("evaluation", "training", "calibration.py", "convert.py", "render.py", "soak.py", "text_pack.py"),
+    *("convertible.py", "pack_header.py"),
 }
 """What only commands reach."""
 SEEN_IN_THE_WINDOW = tuple(

@@ -15,6 +15,7 @@ from worldattention.app.commandline import (
     bench_tiers,
     console,
 )
+from worldattention.app.commandline.early import check_options
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, positive, seconds
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Times and reports. Raises UserError or Cancelled."""
+    check_options(options, model=not arguments.made_up and arguments.random_weights is None)
     if arguments.what == "latency":
         return bench_latency.run(arguments, options)
     if arguments.what == "playback":

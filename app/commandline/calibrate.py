@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldattention.app.commandline import console
+from worldattention.app.commandline.early import check_options
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, positive
+from worldattention.core.files import check_target
 
 if TYPE_CHECKING:
     from worldattention.core.calibration import Calibration
@@ -44,12 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Learns, saves and reports. Raises UserError or Cancelled."""
+    options = replace(options, model=arguments.what, attention="dense")
+    check_options(options)
+    check_target(arguments.out, "the HSA parameters")
     from worldattention.core.calibration import calibrate, save_parameters
-    from worldattention.core.files import check_target
     from worldattention.core.project import ProjectSettings
 
-    check_target(arguments.out, "the HSA parameters")
-    engine = open_engine(replace(options, model=arguments.what, attention="dense"), ProjectSettings())
+    engine = open_engine(options, ProjectSettings())
     with closing(engine), cancel_on_signal() as cancel, console.progress_bar("Calibrate", "blocks") as show:
         done = calibrate(engine, arguments.blocks, arguments.held_out, arguments.fresh, show, cancel)
     save_parameters(done.parameters, arguments.out)

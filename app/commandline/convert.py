@@ -22,6 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Converts and reports. Raises UserError."""
+    from worldattention.core.models.convertible import check_checkpoint, check_free
+
+    for path in (arguments.checkpoint, arguments.lora):
+        if path is not None:
+            check_checkpoint(path)
+    check_free(arguments.out / "transformer")
     from worldattention.core.models.convert import convert
 
     done = convert(arguments.checkpoint, arguments.out, arguments.lora)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from worldattention.app.commandline import console
+from worldattention.app.commandline.early import check_options, check_targets
 from worldattention.app.commandline.options import Options, positive, seconds
-from worldattention.core.errors import UserError
-from worldattention.core.evaluation.records import EVERYTHING, Share
+from worldattention.core.evaluation.records import EVERYTHING, Share, read_records
+from worldattention.core.files import failures_told, replacing
 
 HELP = "measure memory, prompt following, drift and their parts"
 
@@ -71,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Measures and reports. Raises UserError or Cancelled."""
+    _check(arguments, options)
     from worldattention.app.commandline import measure  # what it measures with is loaded when it runs
 
     name = "understanding" if arguments.understanding else arguments.what
@@ -85,6 +87,35 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
 
 
 MEASUREMENTS = ("recall", "prompt", "drift", "ablation", "density", "reader", "autoencoder", "looks")
+OF_EPISODES = ("recall", "prompt", "drift", "ablation")
+
+
+def _check(arguments: argparse.Namespace, options: Options) -> None:
+    """Raises UserError for what files alone tell, before minutes of work."""
+    from worldattention.core.evaluation.picture_kind import picture_kind
+    from worldattention.core.evaluation.reader_file import check_reader, find_reader
+    from worldattention.core.model_folder import check_autoencoder
+
+    what = arguments.what
+    if arguments.sheet is not None:
+        picture_kind(arguments.sheet)
+    check_targets(
+        the_table=arguments.markdown,
+        the_records=arguments.records,
+        the_picture=arguments.sheet,
+        the_animation=arguments.gif,
+    )
+    if arguments.understanding:
+        return
+    if arguments.records_of and what in OF_EPISODES:
+        read_records(arguments.records_of, "recall" if what == "ablation" else what)
+        return
+    if what in ("reader", "autoencoder"):
+        check_autoencoder(options.model)
+    else:
+        check_options(options)
+    if what in (*OF_EPISODES, "reader"):
+        check_reader(arguments.reader or find_reader(options.model))
 
 
 def _share(text: str) -> Share:
@@ -96,9 +127,5 @@ def _share(text: str) -> Share:
 
 
 def _write(path: Path, table: str) -> None:
-    try:
-        path.write_text(f"{table}\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"The table could not be written to '{path}' ({error.strerror}): name another file."
-        ) from None
+    with replacing(path, "the table") as temporary, failures_told(path, "the table"):
+        temporary.write_text(f"{table}\n", encoding="utf-8")

@@ -22,8 +22,9 @@ from worldattention.core.evaluation.density import DensityReport, measure_densit
 from worldattention.core.evaluation.drift import DriftReport, DriftSettings, drift_of_records, evaluate_drift
 from worldattention.core.evaluation.following import FollowingSettings, evaluate_following
 from worldattention.core.evaluation.following_report import FollowingReport, following_of_records
-from worldattention.core.evaluation.looks import Looks, make_looks, picture_kind, write_picture
-from worldattention.core.evaluation.pocket_reader import PocketReader, find_reader
+from worldattention.core.evaluation.looks import Looks, make_looks, write_picture
+from worldattention.core.evaluation.pocket_reader import PocketReader
+from worldattention.core.evaluation.reader_file import find_reader
 from worldattention.core.evaluation.reading import ReadingReport, measure_reader
 from worldattention.core.evaluation.recall import POLICIES, RecallSettings, evaluate_recall
 from worldattention.core.evaluation.recall_report import RecallReport, report_of_records
@@ -32,7 +33,8 @@ from worldattention.core.evaluation.records import Recorder, read_records
 from worldattention.core.evaluation.truth import TrueScenes
 from worldattention.core.evaluation.understanding import UnderstandingReport, measure_understanding
 from worldattention.core.evaluation.worlds import Lockstep, OneWorld, Worlds
-from worldattention.core.loading import load_autoencoder, model_folder, pick_device
+from worldattention.core.loading import load_autoencoder, pick_device
+from worldattention.core.model_folder import model_folder
 from worldattention.core.models.text import MiniLMEncoder
 from worldattention.core.pictures import write_gif
 from worldattention.core.project import ProjectSettings
@@ -127,8 +129,6 @@ def drift(arguments: argparse.Namespace, options: Options) -> DriftReport:
 
 def looks(arguments: argparse.Namespace, options: Options) -> Looks:
     """What new scenes look like."""
-    if arguments.sheet is not None:
-        picture_kind(arguments.sheet)  # before minutes of work
     with _open(arguments, options, "Looks", "blocks") as bench:
         found = make_looks(
             bench.worlds,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worldattention.app.commandline import console
+from worldattention.app.commandline.early import check_options
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, seconds, whole
@@ -47,7 +48,7 @@ def unknown_prompts(engine: object, timeline: Timeline) -> list[str]:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Renders. Raises UserError or Cancelled."""
-    from worldattention.core.geometry import POCKET_GEOMETRY
+    from worldattention.core.model_folder import geometry_of, model_folder
     from worldattention.core.render import RenderJob, render
 
     output = None if arguments.output == "null" else Path(arguments.output)
@@ -57,17 +58,12 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
         raise UserError(f"'{log}' is the project itself: name another file for the telemetry.")
     job = RenderJob(source.project, output, arguments.seconds, log, source.from_block)
     job.check()
-    if options.model == "pocket":  # another model's sizes are known when it is loaded
-        job.frames(POCKET_GEOMETRY)
+    check_options(options)
+    job.frames(geometry_of(model_folder(options.model)))
     options.engine_config(source.project.settings)
     started = time.perf_counter()
     engine = open_engine(options, source.project.settings)
     load_s = time.perf_counter() - started
-    try:
-        job.frames(engine.geometry)  # before the blocks are made that come first
-    except UserError:
-        engine.close()
-        raise
     for notice in unknown_prompts(engine, source.project.timeline):
         console.note(notice)
     with cancel_on_signal() as cancel, closing(source.open(engine, options, cancel)) as session:

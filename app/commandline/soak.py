@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from worldattention.app.commandline import console
+from worldattention.app.commandline.early import check_options
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
 from worldattention.app.commandline.options import Options, positive_number
@@ -38,6 +39,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
         dram_quota_bytes=SMALL_DRAM_BYTES if dram is None else dram,
         disk_quota_bytes=SMALL_DISK_BYTES if disk is None else disk,
     )
+    check_options(options)
     engine = open_engine(options, ProjectSettings())
     with closing(engine), cancel_on_signal() as cancel, console.progress_bar("Soak", "seconds") as show:
         engine.configure(small_memory(engine.config))

@@ -125,7 +125,7 @@ def open_source(arguments: argparse.Namespace) -> Source:
     if arguments.save_pages and arguments.save_world is None:
         raise WrongUsage("--save-pages belongs to --save-world: name the folder.")
     if arguments.save_world is not None:
-        from worldattention.core.saved_world import check_place
+        from worldattention.core.world_files import check_place
 
         check_place(arguments.save_world)
     from worldattention.core.project import load_project
@@ -135,6 +135,7 @@ def open_source(arguments: argparse.Namespace) -> Source:
         from worldattention.core.world_files import open_world
 
         world = open_world(arguments.world)
+        world.check()
         project = world.project
     else:
         project = load_project(arguments.project)

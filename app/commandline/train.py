@@ -50,28 +50,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Trains. Raises UserError, or Cancelled: what is done stays, and the same command goes on."""
     from worldattention.core.pocket.training.options import RECIPE, TrainOptions
-    from worldattention.core.pocket.training.recipe import train_pocket
 
     stages = RECIPE if arguments.stages is None else tuple(arguments.stages.split(","))
+    wanted = TrainOptions(
+        folder=arguments.out,
+        stages=stages,
+        minutes=_by_stage(arguments.minutes, "--minutes"),
+        rates=_by_stage(arguments.rates, "--rates"),
+        scale=arguments.scale,
+        device=options.device,
+        processes=arguments.processes,
+        toy=arguments.toy,
+        resume=not arguments.fresh,
+        seed=options.seed or 0,
+        batch=arguments.batch,
+        start=arguments.resume_from,
+        deadline=None if arguments.within is None else time.time() + arguments.within,
+    ).checked()
+    from worldattention.core.pocket.training.recipe import train_pocket
+
     set_up_logging(options.debug, chatty=True)
     try:
-        train_pocket(
-            TrainOptions(
-                folder=arguments.out,
-                stages=stages,
-                minutes=_by_stage(arguments.minutes, "--minutes"),
-                rates=_by_stage(arguments.rates, "--rates"),
-                scale=arguments.scale,
-                device=options.device,
-                processes=arguments.processes,
-                toy=arguments.toy,
-                resume=not arguments.fresh,
-                seed=options.seed or 0,
-                batch=arguments.batch,
-                start=arguments.resume_from,
-                deadline=None if arguments.within is None else time.time() + arguments.within,
-            )
-        )
+        train_pocket(wanted)
     except KeyboardInterrupt as error:
         raise Cancelled(
             f"Stopped, as you asked; what is done stays in '{arguments.out}', and the same command goes on from there."

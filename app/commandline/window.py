@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+from worldattention.app.commandline.early import check_options
 from worldattention.app.commandline.options import Options, positive
 from worldattention.core.errors import UserError
 
@@ -37,6 +38,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
 
     if arguments.project is not None and not is_saved_world(arguments.project):
         load_project(arguments.project)  # a bad one is answered here, before a window appears
+    check_options(options, model=options.model != "pocket")  # without one, the settings name it
     if arguments.screenshot is not None:
         if arguments.screenshot.suffix.lower() != ".png":
             raise UserError(

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.errors import Cancelled
+from worldattention.core.evaluation.picture_kind import picture_kind
 from worldattention.core.evaluation.pictures import Frames
 from worldattention.core.evaluation.recall import Progress
 from worldattention.core.evaluation.recall_plan import SceneWords, plan_scene
@@ -72,14 +73,6 @@ def showcase(index: int, seed: int) -> tuple[SceneWords, int]:
     """Scene `index` and its world's seed: places and actions take turns, all else is drawn."""
     scene, world = plan_scene(index, seed)
     return replace(scene, action=index % len(ACTIONS)), world
-
-
-def picture_kind(path: Path) -> str:
-    """JPEG or PNG, by a file's suffix. Raises UserError for others."""
-    kind = {".jpg": "JPEG", ".jpeg": "JPEG", ".png": "PNG"}.get(path.suffix.lower())
-    if kind is None:
-        raise UserError(f"The picture '{path}' must end in .jpg or .png: name it so.")
-    return kind
 
 
 def write_picture(path: Path, picture: Frames) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
 
-from worldattention.core.errors import UserError
+from worldattention.core.evaluation.reader_file import broken, check_reader
 from worldattention.core.evaluation.recall import Frames
 from worldattention.core.evaluation.recall_plan import EpisodePlan
 from worldattention.core.pocket.reader import load_reader
@@ -17,7 +16,6 @@ from worldattention.core.pocket.truth import ATTRIBUTES, shown_attributes
 from worldattention.core.pocket.vocabulary import ACTIONS, PLACES
 
 _AT_ONCE = 64
-READER_FILE = "reader.safetensors"
 
 
 class PocketReader:
@@ -28,16 +26,11 @@ class PocketReader:
     """
 
     def __init__(self, path: Path) -> None:
+        check_reader(path)
         try:
             self.network = load_reader(path)
-        except FileNotFoundError as error:
-            raise UserError(
-                f"The reader's weights '{path}' are missing: run from a checkout of the repository, or give --reader."
-            ) from error
         except (OSError, SafetensorError, RuntimeError) as error:
-            raise UserError(
-                f"The reader's weights '{path}' are broken: take them from the repository, or train them."
-            ) from error
+            raise broken(path) from error
         self._columns = {attribute.name: column for column, attribute in enumerate(ATTRIBUTES)}
 
     def __call__(self, frames: Frames, plan: EpisodePlan) -> Sequence[Mapping[str, int]]:
@@ -51,11 +44,3 @@ class PocketReader:
             part = torch.from_numpy(frames[start : start + _AT_ONCE].copy())
             rows += self.network.read(part.permute(0, 3, 1, 2).float() / 255).tolist()
         return [{name: row[self._columns[name]] for name in names} for row in rows]
-
-
-def find_reader(model: str) -> Path:
-    """Where a model's reader lies: in its folder, or for `pocket` among the assets of a checkout."""
-    if model == "pocket":
-        with resources.as_file(resources.files("worldattention.assets") / "evaluation" / READER_FILE) as path:
-            return path
-    return Path(model) / READER_FILE

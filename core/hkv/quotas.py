@@ -1,16 +1,21 @@
 """Quotas in bytes, and whether the machine has them."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
-import torch
 
 from worldattention.core.config import CacheConfig
 from worldattention.core.errors import UserError
 from worldattention.core.units import format_bytes, parse_bytes
+
+if TYPE_CHECKING:
+    import torch
 
 _GENEROUS = {"device": (4, 8), "dram": (30, 2), "disk": (60, 2)}
 """Pages that a tier holds by default, a minute's in DRAM, and the part of the machine's bytes that this may take."""
@@ -38,9 +43,8 @@ def fit_quotas(
     """
     warnings: list[str] = []
     memory = psutil.virtual_memory().total
-    on_gpu = torch.device(device).type == "cuda"
     there = {
-        "device": torch.cuda.mem_get_info(device)[1] if on_gpu else memory,
+        "device": _device_bytes(device) if str(device).startswith("cuda") else memory,
         "dram": memory,
         "disk": _free_bytes(folder),
     }
@@ -68,6 +72,12 @@ def fit_quotas(
             f"{asks}: it is kept, since some machines report too little; lower --{name}-quota if this one swaps."
         )
     return config, tuple(warnings)
+
+
+def _device_bytes(device: torch.device | str) -> int:
+    import torch  # only where there is a device to ask: quotas on the CPU are checked without it
+
+    return torch.cuda.mem_get_info(device)[1]
 
 
 def _free_bytes(folder: Path) -> int:

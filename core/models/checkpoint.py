@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -15,29 +13,10 @@ from torch import Tensor, nn
 
 from worldattention.core.errors import UserError
 from worldattention.core.models.row_int8 import from_rows
+from worldattention.core.models.weight_files import check_file, damaged, weight_files
 
-_LFS_POINTER = b"version https://git-lfs"
-_PICKLES = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
-_PICKLE_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt")
 _ORIGINAL_NAME = re.compile(r"^(model\.|diffusion_model\.)*blocks\.\d+\.(self_attn|cross_attn)\.")
-HSA_FILE = "hsa.safetensors"
-"""Beside a transformer's weights: HSA parameters from `calibrate`, which replace those of the weights."""
 _KEEP_FP32 = ("time_embedder", "scale_shift_table", "norm1.", "norm2.", "norm3.")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file. Raises UserError when there is none."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"The model file {path} is missing: install the model again.") from None
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"The model file {path} cannot be read ({_short(error)}): install it again."
-        ) from None
-    if not isinstance(value, dict):
-        raise UserError(f"The model file {path} is no JSON object: install the model again.")
-    return value
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
@@ -45,11 +24,8 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
 
     Raises UserError for a missing, truncated, foreign or duplicate file, or a Git LFS pointer, naming the file.
     """
-    files = sorted(path for path in folder.glob("*.safetensors") if path.name != HSA_FILE)
-    if not files:
-        raise UserError(_no_weights(folder))
     tensors: dict[str, Tensor] = {}
-    for path in files:
+    for path in weight_files(folder):
         for name, tensor in read_file(path).items():
             if name in tensors:
                 raise UserError(
@@ -94,18 +70,6 @@ def load_into(module: nn.Module, tensors: dict[str, Tensor], what: str) -> None:
     module.load_state_dict(tensors, strict=True, assign=True)
 
 
-def class_name(settings: dict[str, Any]) -> str | None:
-    """The class that a configuration of diffusers or transformers names."""
-    return settings.get("_class_name") or next(iter(settings.get("architectures") or []), None)
-
-
-def check_class(folder: Path, settings: dict[str, Any], expected: str) -> None:
-    """Raises UserError when a folder's configuration names another class."""
-    found = class_name(settings)
-    if found is not None and found != expected:
-        raise UserError(f"{folder / 'config.json'} describes a '{found}', and {expected} is needed here.")
-
-
 def grouped(names: Sequence[str]) -> str:
     """Names of weights for a person: those that differ in numbers alone are one group with its size."""
     groups: dict[str, list[str]] = {}
@@ -128,41 +92,15 @@ def cast(module: nn.Module, dtype: torch.dtype, device: torch.device) -> None:
         buffer.data = buffer.data.to(device=device)
 
 
-def _no_weights(folder: Path) -> str:
-    pickles = sorted(path for path in folder.glob("*") if path.suffix in _PICKLE_SUFFIXES)
-    if pickles:
-        return (
-            f"The weight file {pickles[0]} is a PyTorch pickle, and safetensors are expected: "
-            "bring it into form with `worldattention convert`."
-        )
-    return f"There are no .safetensors weights in {folder}: check the model folder."
-
-
 def read_file(path: Path) -> dict[str, Tensor]:
     """All tensors of one .safetensors file. Raises UserError as `read_weights` does."""
+    check_file(path)
     try:
-        with path.open("rb") as stream:
-            start = stream.read(len(_LFS_POINTER))
-            if start == _LFS_POINTER:
-                raise UserError(
-                    f"The weight file {path} is only a Git LFS pointer: run 'git lfs pull' to fetch it."
-                )
-            if start.startswith(_PICKLES):
-                raise UserError(
-                    f"The weight file {path} is a PyTorch pickle under another name, and safetensors are expected: "
-                    "bring it into form with `worldattention convert`."
-                )
         with safe_open(path, framework="pt") as stream:
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError) as error:
-        raise UserError(
-            f"The weight file {path} is damaged or no safetensors file ({_short(error)}): install it again."
-        ) from None
+        raise damaged(path, error) from None
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise UserError(f"The weight '{name}' in {path} is not finite: install the model again.")
     return tensors
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:120]

@@ -21,6 +21,7 @@ from torch import Tensor
 from worldattention.core.errors import UserError
 from worldattention.core.files import failures_told, replacing
 from worldattention.core.models.checkpoint import grouped, load_into, read_file
+from worldattention.core.models.convertible import check_checkpoint, check_free
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
 from worldattention.core.tensor_files import write_tensors
 
@@ -81,8 +82,7 @@ def convert(source: Path, folder: Path, lora: Path | None = None, head_dim: int 
         UserError: a file is no checkpoint, or holds another architecture; or the folder has a transformer already.
     """
     target = folder / "transformer"
-    if any(target.glob("*.safetensors")):
-        raise UserError(f"{target} holds weights already: give another folder, or delete them first.")
+    check_free(target)
     container, tensors = read_checkpoint(source)
     merged = merge_lora(tensors, read_checkpoint(lora)[1], lora) if lora is not None else 0
     weights = rename(tensors, source)
@@ -109,6 +109,7 @@ def convert(source: Path, folder: Path, lora: Path | None = None, head_dim: int 
 
 def read_checkpoint(path: Path) -> tuple[str, dict[str, Tensor]]:
     """The container's name and its tensors, prefixes of wrappers taken off. Raises UserError."""
+    check_checkpoint(path)
     content: Any = read_file(path) if path.suffix == ".safetensors" else _read_pickle(path)
     container = next((name for name in CONTAINERS if isinstance(content.get(name), Mapping)), "")
     inner = content[container] if container else content
@@ -217,8 +218,6 @@ def _read_pickle(path: Path) -> dict[str, Any]:
     """The content of a `.pt`: tensors and plain containers only, no code is run."""
     try:
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
-    except FileNotFoundError:
-        raise UserError(f"There is no file {path}.") from None
     except pickle.UnpicklingError:
         raise UserError(
             f"The file {path} holds more than tensors, or is no PyTorch checkpoint: code in it is never run; "

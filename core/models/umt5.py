@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from worldattention.core.errors import UserError
-from worldattention.core.models.checkpoint import check_class, load_into, read_json, read_weights
+from worldattention.core.models.checkpoint import load_into, read_weights
 from worldattention.core.models.text import TextEncoding, pool
+from worldattention.core.models.weight_files import check_class, read_json
 
 TOKENS = 512
 """Length of Wan's text context; what is behind the text is zero."""

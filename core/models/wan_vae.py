@@ -18,9 +18,10 @@ from torch import Tensor, nn
 
 from worldattention.core.cuda_graph import Recorder, graph_recorder
 from worldattention.core.errors import UserError
-from worldattention.core.models.checkpoint import check_class, load_into, read_json, read_weights
+from worldattention.core.models.checkpoint import load_into, read_weights
 from worldattention.core.models.frames import FramesToCPU
 from worldattention.core.models.vae import DecoderState
+from worldattention.core.models.weight_files import check_class, read_json
 
 _CACHED_FRAMES = 2
 _NOTHING, _FIRST = 0, 1

@@ -17,7 +17,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from worldattention.core.errors import UserError
 from worldattention.core.models.text import (
     CACHED_TEXTS,
     MINILM_SHA256,
@@ -30,6 +29,7 @@ from worldattention.core.models.text import (
     pool,
 )
 from worldattention.core.pocket.grammar import prompt_table
+from worldattention.core.pocket.pack_header import broken, read_header
 
 _WORDS = "embeddings.word_embeddings.weight"
 _BATCH = 512
@@ -79,16 +79,12 @@ class PackTextEncoder:
     def __init__(self, path: Path) -> None:
         from tokenizers import Tokenizer
 
+        config, tokenizer = read_header(path)
         try:
-            with safe_open(path, framework="pt") as file:
-                about = file.metadata() or {}
             state = load_file(path)
-            config, tokenizer, used = json.loads(about["config"]), about["tokenizer"], state["used"]
+            used = state["used"]
         except (OSError, SafetensorError, KeyError, ValueError) as error:
-            why = "has no tokenizer" if isinstance(error, KeyError) else "cannot be read"
-            raise UserError(
-                f"The text pack '{path}' {why}: write it again with `worldattention train pocket --stages text-pack`."
-            ) from None
+            raise broken(path, error) from None
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.enable_truncation(TOKENS)
         self._tokenizer.no_padding()

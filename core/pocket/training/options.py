@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from worldattention.core.errors import UserError
+from worldattention.core.files import check_makeable
+from worldattention.core.model_folder import model_folder
 
 STAGES = (
     *("text-pack", "autoencoder", "decoder", "transformer", "memory", "whole", "refine", "hsa"),
@@ -75,6 +77,14 @@ class TrainOptions:
             raise UserError(f"Unknown device '{self.device}': choose auto, cpu or cuda.")
         if self.batch < 0 or self.processes < 0:
             raise UserError("Batch and number of processes cannot be negative.")
+        if self.start is not None:
+            model_folder(self.start)
+        try:
+            check_makeable(self.folder)
+        except OSError as error:
+            raise UserError(
+                f"The folder {self.folder} cannot be made ({error.strerror}): name another."
+            ) from None
         return self
 
     def seconds(self, stage: str) -> float:

@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 
 from worldattention.core.errors import UserError
-from worldattention.core.evaluation.pocket_reader import find_reader
-from worldattention.core.loading import model_folder
+from worldattention.core.evaluation.reader_file import find_reader
+from worldattention.core.model_folder import model_folder
 from worldattention.core.pocket.training.distributed import Group, device_count, run_processes
 from worldattention.core.pocket.training.options import STAGES, TrainOptions
 from worldattention.core.pocket.training.session import Session
