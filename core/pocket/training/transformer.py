@@ -37,7 +37,7 @@ WARMUP_STEPS = 80
 MUON_RATE = 1.5e-3
 ADAM_RATE = 1e-3
 EMA_DECAY = 0.9985
-STAGE = (0.32, 0.88, 0.32, 0.72)
+STAGE = (0.12, 0.88, 0.32, 0.72)
 """Top, bottom, left and right of where actors and props are, as shares of a picture."""
 STAGE_WEIGHT = 2.5
 TOO_GOOD = 0.005
