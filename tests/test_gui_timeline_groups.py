@@ -248,3 +248,41 @@ def test_a_syllable_that_is_being_composed_keeps_the_editor_open(view):
     key(editor, "Return")
     assert view.model.timeline.get(2).prompt == "밤에 연"
     assert view.model.undo_stack.count() == 1
+
+
+def test_every_row_says_what_it_shows_under_the_mouse(view):
+    def said(point):
+        move(view, point, button=Qt.MouseButton.NoButton)
+        return view.toolTip()
+
+    layout = view.layout_now
+    rows = {
+        "seconds": QPoint(500, 8),
+        "Blocks": QPoint(500, round(layout.signs.top()) - 6),
+        "Flags": at(view, 50, "signs"),
+        "Arcs": at(view, 50, "arcs"),
+        "pictures": at(view, 50, "film"),
+    }
+    for word, point in rows.items():
+        assert word in said(point), word
+    assert "Arcs" not in said(at(view, 50))
+
+
+def test_rows_are_named_at_their_right_end_until_something_stands_there(view):
+    def inked(lane):
+        """Pixels of the lane's last 120 that differ from its ground."""
+        image = view.grab().toImage()
+        right, top = view.width() - 12, round(lane.top()) + 2
+        ground = image.pixelColor(right - 170, top)
+        pixels = (image.pixelColor(x, y) for x in range(right - 120, right) for y in range(top, top + 10))
+        return sum(colour != ground for colour in pixels)
+
+    layout = view.layout_now
+    assert inked(layout.signs) > 60
+    assert inked(layout.film.translated(0, 5)) > 60
+    view.model.set_locked(layout.seconds(view.width() - 60))
+    assert inked(layout.signs) == 0
+    view.model.set_locked(0.0)
+    assert inked(layout.signs) > 60
+    view.model.open(THREE, [Marker(layout.seconds(view.width() - 300), "a name")])
+    assert inked(layout.signs) == 0

@@ -22,7 +22,8 @@ from worldattention.app.timeline.layout import (
 )
 from worldattention.app.timeline.marks import Arc, Marker
 from worldattention.app.timeline.model import TimelineModel
-from worldattention.app.timeline.signs import paint_signs, signs_of
+from worldattention.app.timeline.row_names import paint_names
+from worldattention.app.timeline.signs import paint_signs, sign_end, signs_of
 from worldattention.core.geometry import FPS
 from worldattention.core.timeline import Event, Timeline
 
@@ -53,7 +54,11 @@ def paint(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -
     _film(painter, model, layout)
     _highlight(painter, model, layout)
     paint_arcs(painter, layout, model.arcs, look.arc)
-    paint_signs(painter, layout, signs_of(look.markers, model.mode_changes))
+    signs = signs_of(look.markers, model.mode_changes)
+    paint_names(
+        painter, layout, max([layout.x(model.locked), *(sign_end(layout, sign) for sign in signs[-1:])])
+    )
+    paint_signs(painter, layout, signs)
     _events(painter, model, layout, look)
     _locked(painter, model, layout)
     if not look.timeline.events:
@@ -114,12 +119,18 @@ def _blocks(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
     step = block_step(model.block_seconds * layout.scale)
     block = geometry.block_at_frame(round(layout.seconds(0.0) * FPS)) // step * step
     painter.setFont(theme.font(9))
+    metrics, unnamed = QFontMetricsF(painter.font()), True
     while (seconds := geometry.block_seconds(block)) <= layout.last:
         x = layout.x(seconds)
         painter.setPen(QPen(QColor(theme.LINE), 1))
         painter.drawLine(QPointF(x, SECONDS_HEIGHT + 1), QPointF(x, RULER_HEIGHT - 3))
         painter.setPen(QColor(theme.FAINT))
-        painter.drawText(QPointF(x + 3, RULER_HEIGHT - 4), str(block))
+        words = str(block)
+        if unnamed and x >= 0:  # the first that is seen names the unit
+            unnamed, named = False, translate("TimelineRows", "block {}").format(block)
+            if metrics.horizontalAdvance(named) < step * model.block_seconds * layout.scale - 6:
+                words = named
+        painter.drawText(QPointF(x + 3, RULER_HEIGHT - 4), words)
         block += step
 
 

@@ -12,6 +12,7 @@ from worldattention.app.timeline.gestures import Gesture, Hand, Ways
 from worldattention.app.timeline.layout import Layout
 from worldattention.app.timeline.marks import Arc
 from worldattention.app.timeline.model import TimelineModel
+from worldattention.app.timeline.row_names import row_words
 from worldattention.app.timeline.words import event_words
 
 
@@ -41,7 +42,7 @@ def pointed_at(model: TimelineModel, layout: Layout, point: QPointF) -> Pointed:
     arc = arc_at(layout, model.arcs, point)
     if arc is not None:
         return Pointed(arc=arc, cursor=Qt.CursorShape.PointingHandCursor, words=arc_words(arc))
-    return Pointed(words=signs.words_at(layout, model, point))
+    return Pointed(words=signs.words_at(layout, model, point) or row_words(layout, point))
 
 
 def pressed(

@@ -18,6 +18,8 @@ from worldattention.app.timeline.model import TimelineModel
 FLAG_WIDTH = 9.0
 REACH_PIXELS = 4.0
 MOST_TOGETHER = 3
+MOST_WORDS = 160.0
+"""Pixels of a flag's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ def words_at(layout: Layout, model: TimelineModel, point: QPointF) -> str:
     return "\n".join(f"{clock(change.at, True)} {mode_words(change)}" for change in changed)
 
 
+def sign_end(layout: Layout, sign: Sign) -> float:
+    """Pixel to which a flag and its words may reach."""
+    return layout.x(sign.at) + FLAG_WIDTH + 3 + (MOST_WORDS if sign.text else 0)
+
+
 def paint_signs(painter: QPainter, layout: Layout, signs: list[Sign]) -> None:
     """Draws the row; flags that would cover each other stand side by side, names take the room up to the next."""
     row = layout.signs
@@ -78,7 +85,7 @@ def paint_signs(painter: QPainter, layout: Layout, signs: list[Sign]) -> None:
         text, room = " · ".join(sign.text for sign in cluster if sign.text), following - left - 6
         if room < 16 or not text:
             continue
-        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, min(room, 160.0))
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, min(room, MOST_WORDS))
         box = QRectF(left, row.top(), metrics.horizontalAdvance(text) + 2, row.height())
         painter.fillRect(box, theme.with_alpha(theme.PANEL, 0.8))
         painter.setFont(face)

@@ -2876,6 +2876,41 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     </message>
 </context>
 <context>
+    <name>TimelineRows</name>
+    <message>
+        <source>block {}</source>
+        <translation>블록 {}</translation>
+    </message>
+    <message>
+        <source>Minutes and seconds: click or drag to look at a moment.</source>
+        <translation>분과 초: 누르거나 끌면 그 순간을 볼 수 있습니다.</translation>
+    </message>
+    <message>
+        <source>Blocks: where one begins, prompts and settings can change. The line below reaches as far as is made.</source>
+        <translation>블록: 시작하는 곳에서 프롬프트와 설정이 바뀔 수 있습니다. 아래 선은 생성된 곳까지 이어집니다.</translation>
+    </message>
+    <message>
+        <source>The past in small pictures: click one to look at it.</source>
+        <translation>작은 그림으로 본 과거: 누르면 그 순간을 볼 수 있습니다.</translation>
+    </message>
+    <message>
+        <source>Arcs lead from the block that recalled (dot) to the moment that it remembered (bar). Flags above tell where a setting changed, pennants are markers.</source>
+        <translation>호는 회상한 블록(점)에서 기억한 순간(막대)으로 이어집니다. 위의 깃발은 설정이 바뀐 곳이고, 삼각 깃발은 마커입니다.</translation>
+    </message>
+    <message>
+        <source>changed settings, markers</source>
+        <translation>바뀐 설정, 마커</translation>
+    </message>
+    <message>
+        <source>recalls</source>
+        <translation>회상</translation>
+    </message>
+    <message>
+        <source>pictures of the past</source>
+        <translation>과거의 그림</translation>
+    </message>
+</context>
+<context>
     <name>TimelineRules</name>
     <message>
         <source>The prompt is empty: write what shall be seen.</source>
