@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -54,6 +54,15 @@ class Timeline:
             return None
         index = bisect_right(self.events, seconds, key=_start) - 1
         return self.events[max(index, 0)].prompt
+
+    def between(self, low: float, high: float) -> tuple[Event, ...]:
+        """The events that reach into `low`..`high` (seconds), in order."""
+        first = bisect_right(self.events, low, key=_end)
+        return self.events[first : bisect_left(self.events, high, lo=first, key=_start)]
+
+    def index(self, event: Event) -> int:
+        """The place of one of these events."""
+        return bisect_left(self.events, event.start, key=_start)
 
     def get(self, event_id: int) -> Event:
         """The event of that id. Raises KeyError."""
@@ -114,6 +123,10 @@ class Timeline:
 
 def _start(event: Event) -> float:
     return event.start
+
+
+def _end(event: Event) -> float:
+    return event.end
 
 
 def make_timeline(events: Iterable[Event]) -> Timeline:

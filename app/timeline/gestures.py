@@ -189,9 +189,9 @@ class BandGesture(Gesture):
     def _drag(self, hand: Hand) -> None:
         low, high = sorted((max(0.0, self._press.seconds), max(0.0, hand.seconds)))
         self.draft = Draft(band=(low, high))
-        inside = [e.id for e in self._model.timeline.events if e.start < high and e.end > low]
-        kept = self._before if self._press.adds else ()
-        self._model.select_all([*(event_id for event_id in kept if event_id not in inside), *inside])
+        inside = [event.id for event in self._model.timeline.between(low, high)]
+        kept, covered = self._before if self._press.adds else (), set(inside)
+        self._model.select_all([*(event_id for event_id in kept if event_id not in covered), *inside])
 
 
 class MarkerGesture(Gesture):

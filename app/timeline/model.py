@@ -131,7 +131,7 @@ class TimelineModel(QObject):
             at = self._timeline.event_at(self.cursor)
             self.select((at or events[0]).id)
             return
-        index = events.index(event) + step
+        index = self._timeline.index(event) + step
         self.select(events[min(max(index, 0), len(events) - 1)].id)
 
     def open(self, timeline: Timeline, markers: Iterable[Marker] = ()) -> None:
@@ -366,12 +366,11 @@ class TimelineModel(QObject):
 
     def snapping(self, without: Collection[int], tolerance: float, aim: bool = True) -> rules.Snapping:
         """Block edges, playhead and aim, the end of the past, markers, and the edges of all other events."""
-        edges = [edge for e in self._timeline.events if e.id not in without for edge in (e.start, e.end)]
         marked = [marker.at for marker in self._markers]
-        targets = tuple(
-            sorted({0.0, *edges, *marked, self._playhead, self.cursor if aim else 0.0, self._locked})
-        )
-        return rules.Snapping(targets, tolerance, self.geometry.block_seconds(1), self.block_seconds)
+        targets = tuple(sorted({0.0, *marked, self._playhead, self.cursor if aim else 0.0, self._locked}))
+        first = self.geometry.block_seconds(1)
+        events, left_out = self._timeline.events, frozenset(without)
+        return rules.Snapping(targets, tolerance, first, self.block_seconds, events, left_out)
 
     def sought(self, seconds: float, tolerance: float) -> float:
         """What is made is seen frame by frame; in what is to come, where edits are made, edges attract."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF, QRegion
@@ -28,6 +31,7 @@ from worldattention.core.geometry import FPS
 from worldattention.core.timeline import Event, Timeline
 
 SLIVER_PIXELS = 5.0
+_END = attrgetter("end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,16 +181,26 @@ def _highlight(painter: QPainter, model: TimelineModel, layout: Layout) -> None:
 
 
 def _events(painter: QPainter, model: TimelineModel, layout: Layout, look: Look) -> None:
-    """Draws what is seen; of events that share a pixel only the first, and the selected ones."""
-    shown_until = -1.0
-    for event in layout.visible(look.timeline):
-        if event.end < shown_until and event.id not in look.selection:
-            continue
+    """Draws what is seen; of events that share a pixel only the first, and the first of the selected ones."""
+    seen = layout.visible(look.timeline)
+    chosen: tuple[Event, ...] = ()
+    if look.selection:
+        chosen = tuple(event for event in seen if event.id in look.selection)
+        seen = tuple(event for event in seen if event.id not in look.selection)
+    for event in (*apart(seen, layout), *apart(chosen, layout)):
         if event.seconds * layout.scale < SLIVER_PIXELS:
             _sliver(painter, model, layout, look, event)
         else:
             _event(painter, model, layout, look, event)
-        shown_until = event.end + 1.0 / layout.scale
+
+
+def apart(events: tuple[Event, ...], layout: Layout) -> Iterator[Event]:
+    """Of events in order those that do not end in a pixel of the one before; the others are not looked at."""
+    place = 0
+    while place < len(events):
+        yield events[place]
+        until = events[place].end + 1.0 / layout.scale
+        place = bisect_left(events, until, lo=place + 1, key=_END)
 
 
 def _sliver(painter: QPainter, model: TimelineModel, layout: Layout, look: Look, event: Event) -> None:

@@ -6,9 +6,10 @@ Times are seconds. `locked` is the end of the past: everything before it has bee
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Collection
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from worldattention.app.texts import translate
 from worldattention.core.errors import UserError
@@ -19,9 +20,9 @@ from worldattention.core.timeline import (
     Event,
     Timeline,
     check_prompt,
-    make_timeline,
 )
 
+_START, _END = attrgetter("start"), attrgetter("end")
 NEW_EVENT_SECONDS = 10.0
 ROUNDING = 1e-9
 """Seconds that two times may differ by and still be the same."""
@@ -47,23 +48,35 @@ class PastError(UserError):
 class Snapping:
     """Times that edges stick to within `tolerance` seconds; a tolerance of 0 switches it off.
 
-    `targets` are in order; beside them every `block` seconds from `first_block` on is one (0: none).
+    `targets` are in order; beside them every `block` seconds from `first_block` on is one (0: none), and so is
+    each edge of `events`, also in order, but of those with an id of `without`.
     """
 
     targets: tuple[float, ...] = ()
     tolerance: float = 0.0
     first_block: float = 0.0
     block: float = 0.0
+    events: tuple[Event, ...] = ()
+    without: frozenset[int] = frozenset()
 
     def nearest(self, seconds: float) -> float | None:
         """The closest target within the tolerance."""
         index = bisect_left(self.targets, seconds)
-        near = [*self.targets[max(index - 1, 0) : index + 1]]
+        near = sorted([*self.targets[max(index - 1, 0) : index + 1], *self._edges(seconds)])
         if self.block > 0:
             count = max(0, round((seconds - self.first_block) / self.block))
             near.append(self.first_block + count * self.block)
         best = min(near, key=lambda target: abs(target - seconds), default=None)
         return best if best is not None and abs(best - seconds) <= self.tolerance else None
+
+    def _edges(self, seconds: float) -> Iterator[float]:
+        """Those of the neighbours: no other edge is nearer."""
+        index = bisect_left(self.events, seconds, key=_START)
+        for side in (range(index - 1, -1, -1), range(index, len(self.events))):
+            neighbours = (self.events[place] for place in side)
+            event = next((event for event in neighbours if event.id not in self.without), None)
+            if event is not None:
+                yield from (event.start, event.end)
 
 
 NO_SNAPPING = Snapping()
@@ -114,7 +127,7 @@ def resize(
     guide = snapping.nearest(seconds)
     wanted = to_frame(seconds) if guide is None else guide
     events = timeline.events
-    index = bisect_left(events, event.start, key=lambda other: other.start)  # a drag looks at neighbours only
+    index = bisect_left(events, event.start, key=_START)  # a drag looks at neighbours only
     if edge == "start":
         before = events[index - 1].end if index else 0.0
         placed = max(min(max(wanted, locked), event.end - MIN_EVENT_SECONDS), before)
@@ -192,11 +205,13 @@ def split(timeline: Timeline, seconds: float, locked: float) -> Timeline:
 
 def with_past_kept(current: Timeline, target: Timeline, locked: float) -> Timeline:
     """`target` from `locked` on, `current` before it: undo and redo never change what has been made."""
-    past = [e if e.end <= locked else replace(e, end=locked) for e in current.events if e.start < locked]
-    future = [e if e.start >= locked else replace(e, start=locked) for e in target.events if e.end > locked]
-    past = [event for event in past if event.end > event.start]
-    under_way = target.event_at(locked)
-    spans = under_way is not None and under_way.start < locked
+    past = list(current.events[: bisect_left(current.events, locked, key=_START)])
+    future = list(target.events[bisect_right(target.events, locked, key=_END) :])
+    if past and past[-1].end > locked:
+        past[-1] = replace(past[-1], end=locked)
+    spans = bool(future) and future[0].start < locked
+    if spans:
+        future[0] = replace(future[0], start=locked)
     if spans and past and past[-1].end == locked and past[-1].prompt == future[0].prompt:
         past[-1:] = [replace(past[-1], end=future.pop(0).end)]
     used = {event.id for event in past}
@@ -206,4 +221,4 @@ def with_past_kept(current: Timeline, target: Timeline, locked: float) -> Timeli
         if event.id in used:
             event, next_id = replace(event, id=next_id), next_id + 1
         renamed.append(event)
-    return make_timeline([*past, *renamed])
+    return Timeline((*past, *renamed))  # sound, since both are and only meet at `locked`

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from operator import attrgetter
 
 from worldattention.app.timeline.rules import NO_SNAPPING, ROUNDING, PastError, Snapping, to_frame
@@ -16,11 +17,12 @@ _START = attrgetter("start")
 
 @dataclass(frozen=True, slots=True)
 class Shifting:
-    """The events that move, those that stay, in order, and the starts of the latter."""
+    """The events that move, those that stay, in order, and where of the latter stretches without room begin and end."""
 
     moved: tuple[Event, ...]
     others: tuple[Event, ...]
     starts: tuple[float, ...]
+    ends: tuple[float, ...]
 
     @classmethod
     def of(cls, timeline: Timeline, ids: Collection[int]) -> Shifting:
@@ -29,8 +31,16 @@ class Shifting:
         moved = tuple(event for event in timeline.events if event.id in chosen)
         if not moved:
             raise KeyError("no event to move")
-        others = tuple(event for event in timeline.events if event.id not in chosen)
-        return cls(moved, others, tuple(map(_START, others)))
+        return cls.among(moved, tuple(event for event in timeline.events if event.id not in chosen))
+
+    @classmethod
+    def among(cls, moved: tuple[Event, ...], others: tuple[Event, ...]) -> Shifting:
+        """Both in order, `moved` not empty."""
+        need = min(event.seconds for event in moved) - 2 * ROUNDING
+        gaps = [place for place, (a, b) in enumerate(pairwise(others)) if b.start - a.end >= need]
+        starts = tuple(others[place].start for place in (0, *(gap + 1 for gap in gaps)) if others)
+        ends = tuple(others[place].end for place in (*gaps, -1) if others)
+        return cls(moved, others, starts, ends)
 
     def to(
         self, by: float, locked: float, snapping: Snapping = NO_SNAPPING, anchor: int | None = None
@@ -69,7 +79,13 @@ class Shifting:
         if placed[-1].end > MAX_SECONDS:
             hours = f"{MAX_SECONDS / 3600:.0f}"
             raise UserError(f"Event {placed[-1].id} ends after {hours} hours: let it end earlier.")
-        events = sorted((*self.others, *placed), key=_START)  # two runs in order: merged
+        events: list[Event] = []
+        taken = 0
+        for event in placed:
+            until = bisect_right(self.others, event.start, lo=taken, key=_START)
+            events += (*self.others[taken:until], event)
+            taken = until
+        events += self.others[taken:]
         ids = {event.id for event in placed}
         for event in placed:
             index = bisect_left(events, event.start, key=_START)
@@ -85,16 +101,16 @@ class Shifting:
             for event in reversed(self.moved) if forward else self.moved:
                 low, high = event.start + by, event.end + by
                 last = bisect_left(self.starts, high - ROUNDING) - 1
-                if last < 0 or self.others[last].end <= low + ROUNDING:
+                if last < 0 or self.ends[last] <= low + ROUNDING:
                     continue
                 again = True
                 if forward:
-                    by = self.others[last].end - event.start
+                    by = self.ends[last] - event.start
                 else:
                     first = last
-                    while first > 0 and self.others[first - 1].end > low + ROUNDING:
+                    while first > 0 and self.ends[first - 1] > low + ROUNDING:
                         first -= 1
-                    by = self.others[first].start - event.end
+                    by = self.starts[first] - event.end
         return by
 
     def _room(self, by: float, locked: float) -> float:
@@ -144,6 +160,6 @@ def duplicate(timeline: Timeline, ids: Collection[int], locked: float) -> Timeli
         raise KeyError("no event to copy")
     next_id = 1 + max(event.id for event in timeline.events)
     copies = tuple(replace(event, id=next_id + number) for number, event in enumerate(chosen))
-    shifting = Shifting(copies, timeline.events, tuple(map(_START, timeline.events)))
+    shifting = Shifting.among(copies, timeline.events)
     by = max(chosen[-1].end, locked) - chosen[0].start
     return shifting.at(shifting.pushed(by, forward=True))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QObject, Qt
@@ -34,7 +37,7 @@ class EventTable(RowModel):
         super().__init__("EventTable", COLUMNS, parent)
         self._model = model
         self._events: tuple[Event, ...] = ()
-        self._states: list[str] = []
+        self._locked = 0.0  # of which the states tell
         self._rows: dict[int, int] = {}
         self._refresh()
         model.changed.connect(self._refresh)
@@ -51,7 +54,9 @@ class EventTable(RowModel):
             return None
         event = self._events[index.row()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return (f"{event.start:.2f}", f"{event.end:.2f}", self._states[index.row()], event.prompt)[
+            if index.column() == STATE:
+                return states()[state_of(event, self._locked)]
+            return {START: f"{event.start:.2f}", END: f"{event.end:.2f}", PROMPT: event.prompt}[
                 index.column()
             ]
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in self.numbers:
@@ -79,31 +84,25 @@ class EventTable(RowModel):
     def _refresh(self) -> None:
         events, before = self._model.timeline.events, self._events
         if [event.id for event in events] == [event.id for event in before]:
-            self._events, self._states = events, self._state_texts(events)
-            changed = [row for row, event in enumerate(events) if event != before[row]]
+            self._events = events
+            changed = [row for row, event in enumerate(events) if event is not before[row]]
             if changed:
                 first, last = self.index(changed[0], START), self.index(changed[-1], PROMPT)
                 self.dataChanged.emit(first, last)
             return
         self.beginResetModel()
-        self._events, self._states = events, self._state_texts(events)
+        self._events, self._locked = events, self._model.locked
         self._rows = {event.id: row for row, event in enumerate(events)}
         self.endResetModel()
 
     def _refresh_states(self) -> None:
-        states = self._state_texts(self._events)
-        if states != self._states and len(states) == len(self._events):
-            self._states = states
-            self.dataChanged.emit(self.index(0, STATE), self.index(len(states) - 1, STATE))
-
-    def speak(self) -> None:
-        """States are words too."""
-        self._states = self._state_texts(self._events)
-        super().speak()
-
-    def _state_texts(self, events: tuple[Event, ...]) -> list[str]:
-        words, locked = states(), self._model.locked
-        return [words[state_of(event, locked)] for event in events]
+        """Of the events between the past's end as it was told and as it is now."""
+        before, self._locked = self._locked, self._model.locked
+        low, high = sorted((before, self._locked))
+        first = bisect_left(self._events, low, key=attrgetter("end"))
+        last = bisect_right(self._events, high, lo=first, key=attrgetter("start")) - 1
+        if before != self._locked and first <= last:
+            self.dataChanged.emit(self.index(first, STATE), self.index(last, STATE))
 
 
 class EventTableView(RowTable):
@@ -153,19 +152,27 @@ class EventTableView(RowTable):
     def _rows_selected(self) -> None:
         if self._syncing:
             return
-        rows = [index.row() for index in self.selectionModel().selectedRows()]
+        rows = self._selected_rows()
         current = self.currentIndex().row()
         rows.sort(key=lambda row: (row == current, row))  # the row under the cursor last
         events = [event for row in rows if (event := self._table.event_at(row)) is not None]
         self._model.select_all(event.id for event in events)
 
+    def _selected_rows(self) -> list[int]:
+        """In order."""
+        chosen = self.selectionModel().selection()
+        spans = [chosen.at(number) for number in range(chosen.count())]
+        return sorted({row for span in spans for row in range(span.top(), span.bottom() + 1)})
+
     def _show_selection(self) -> None:
         rows = [row for event_id in self._model.selection if (row := self._table.row_of(event_id)) >= 0]
-        if rows == sorted(index.row() for index in self.selectionModel().selectedRows()):
+        ordered = sorted(rows)
+        if ordered == self._selected_rows():
             return
         chosen = QItemSelection()
-        for row in rows:
-            chosen.select(self._table.index(row, START), self._table.index(row, PROMPT))
+        for _, run in groupby(enumerate(ordered), lambda place: place[1] - place[0]):  # rows without a gap
+            span = [row for _, row in run]
+            chosen.select(self._table.index(span[0], START), self._table.index(span[-1], PROMPT))
         flags = QItemSelectionModel.SelectionFlag
         self._syncing = True
         self.selectionModel().select(chosen, flags.ClearAndSelect)

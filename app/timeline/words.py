@@ -29,16 +29,16 @@ def state_of(event: Event, locked: float) -> int:
 
 def selection_words(model: TimelineModel) -> str:
     """What is selected; without a selection, what there is."""
-    events, selected = model.timeline.events, model.selected
+    timeline, selected = model.timeline, model.selected
     if selected is None:
         return translate(
             "TimelineView",
             "{0} prompt events; Page Up and Page Down select one. "
             "The tab Table holds the same events as a table.",
-        ).format(len(events))
+        ).format(len(timeline.events))
     words = translate("TimelineView", "Event {0} of {1}, {2} to {3}, {4}: {5}").format(
-        events.index(selected) + 1,
-        len(events),
+        timeline.index(selected) + 1,
+        len(timeline.events),
         clock(selected.start, True),
         clock(selected.end, True),
         states()[state_of(selected, model.locked)],
