@@ -93,9 +93,11 @@ def _module(name: str) -> Any:
 
 
 def _command_parser(name: str) -> argparse.ArgumentParser:
-    help_text = _module(name).HELP
+    module = _module(name)
+    help_text = module.HELP
     return Parser(
         prog=f"{PROGRAM} {name}",
+        usage=" ".join(filter(None, (PROGRAM, name, module.USAGE, "[option ...]"))),
         description=f"{help_text[0].upper()}{help_text[1:]}.",
         parents=[common_options()],
         allow_abbrev=False,
@@ -106,6 +108,7 @@ def _window_parser() -> argparse.ArgumentParser:
     commands = [f"  {name:10}{_module(name).HELP}" for name in COMMANDS]
     parser = Parser(
         prog=PROGRAM,
+        usage=f"{PROGRAM} [PROJECT] [option ...]\n       {PROGRAM} COMMAND ...",
         description="Opens the playground: a video world that remembers.",
         epilog="\n".join(["other commands:", *commands, f"  `{PROGRAM} COMMAND --help` says more"]),
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -127,7 +127,7 @@ def _processor() -> str:
 
 def _kernels(device: torch.device) -> Iterable[Finding]:
     for choice in ops.explain(device):
-        yield Finding("kernels", choice.op, "ok", f"{choice.backend}: {choice.why}")
+        yield Finding("kernels", choice.op, "ok", f"{choice.backend} ({choice.why})")
     if device.type == "cuda" and not any(map(shutil.which, COMPILERS)):
         text = (
             f"none of {', '.join(COMPILERS)} is installed, and Triton needs one to start kernels: install gcc"

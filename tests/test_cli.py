@@ -11,6 +11,7 @@ import time
 import pytest
 
 from tests.fakes_cli import FakeEngine, failure, tree
+from worldattention.app import cli
 from worldattention.app.cli import main
 from worldattention.app.commandline.options import Options, size
 from worldattention.core import loading
@@ -263,6 +264,18 @@ def run(*arguments, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*RUN, *map(str, arguments)], capture_output=True, text=True, timeout=100, check=False, **options
     )
+
+
+@pytest.mark.parametrize("command", ["", *cli.COMMANDS])
+def test_help_begins_with_a_line_of_usage_and_explains_every_option(capsys, command):
+    assert main([*command.split(), "--help"]) == 0
+    usage = capsys.readouterr().out.partition("\n\n")[0]
+    assert len(usage) < 130
+    assert f"worldattention {command}".strip() in usage
+    parser = cli._command_parser(command) if command else cli._window_parser()
+    cli._module(command or "window").add_arguments(parser)
+    assert len(parser._actions) >= 20
+    assert [action.dest for action in parser._actions if len((action.help or "").split()) < 3] == []
 
 
 def test_version_and_help_in_a_process():

@@ -138,8 +138,12 @@ def test_the_command_reports_and_fails_in_one_sentence(model, capsys):
         "memory",
         "video",
     }
+    assert main(["doctor", "--model", str(model), "--device", "cpu"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Worlds can be made here, on cpu in ")
     assert main(["doctor", "--model", str(model / "none"), "--device", "cpu"]) == 1
     captured = capsys.readouterr()
+    assert captured.out.splitlines()[-1].startswith("(+ works")
     assert "  x " in captured.out
     assert len(captured.err.strip().splitlines()) == 1
     assert "until this is repaired: model" in captured.err

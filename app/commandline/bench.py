@@ -23,21 +23,31 @@ from worldattention.app.commandline.options import Options, positive, seconds
 if TYPE_CHECKING:
     from worldattention.core.evaluation.bench_attention import AttentionSample
 
-HELP = "time attention, whole blocks, parts of a layer, fp8 layers, memory tiers, a long past, or the window's answer"
+HELP = "measure speed: of attention, of blocks, of memory, of a long past, or of the window's answer"
 DTYPES = ("float32", "bfloat16")
 FORCED_DENSITY = 0.3
 WHAT = ("attention", "engine", "block", "linears", "tiers", "playback", "index", "latency")
+USAGE = "|".join(WHAT)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
-    parser.add_argument("what", choices=WHAT, metavar="|".join(WHAT), help="what to time")
+    parser.add_argument(
+        "what",
+        choices=WHAT,
+        metavar="|".join(WHAT),
+        help="what to time: attention; a block, switch by switch (engine) or alone (block); layers in fp8 (linears); "
+        "where pages lie (tiers); playing with a long past (playback) and many pages (index); from Enter to the "
+        "picture (latency)",
+    )
     parser.add_argument(
         "--dtype",
         choices=DTYPES,
         help="attention: one type alone; by default both, or on a GPU bfloat16",
     )
-    parser.add_argument("--repeats", type=positive, default=20, metavar="N", help="turns of each rival")
+    parser.add_argument(
+        "--repeats", type=positive, default=20, metavar="N", help="turns of each (default: 20)"
+    )
     parser.add_argument(
         "--made-up",
         action="store_true",
@@ -55,24 +65,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=14,
         metavar="N",
-        help="engine, block, tiers: blocks of each scene before; playback: of each scene",
+        help="engine, block, tiers: blocks of each scene before; playback: of each scene (default: 14)",
     )
     parser.add_argument(
         "--past-seconds",
         type=seconds,
         default=60.0,
         metavar="S",
-        help="playback, index: length of the made-up past",
+        help="playback, index: length of the made-up past in seconds (default: 60)",
     )
     parser.add_argument(
-        "--pages-from", choices=("dram", "disk"), default="dram", help="playback, index: where its pages lie"
+        "--pages-from",
+        choices=("dram", "disk"),
+        default="dram",
+        help="playback, index: where its pages lie (default: dram)",
     )
     parser.add_argument(
         "--index-pages",
         type=positive,
         default=10_000,
         metavar="N",
-        help="index: pages of the long past in all",
+        help="index: pages of the long past in all (default: 10000)",
     )
 
 

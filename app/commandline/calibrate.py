@@ -18,7 +18,8 @@ from worldattention.core.files import check_target
 if TYPE_CHECKING:
     from worldattention.core.calibration import Calibration
 
-HELP = "learn a model's linear branch and gate from its own dense attention"
+HELP = "learn what hsa needs, for a model that was trained without, from its own dense attention"
+USAGE = "pocket|DIR -o FILE"
 BLOCKS, HELD_OUT = 60, 12
 
 
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     add = parser.add_argument
     add("what", metavar="pocket|DIR", help="the model; --model is not needed")
-    add("-o", "--out", type=Path, required=True, metavar="FILE", help="a .safetensors file")
+    add("-o", "--out", type=Path, required=True, metavar="FILE", help="what was learnt, a .safetensors file")
     add(
         "--blocks",
         type=positive,
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=HELD_OUT,
         metavar="N",
-        help="blocks to measure on, before and after",
+        help=f"blocks to measure on, before and after (default: {HELD_OUT})",
     )
     add("--fresh", action="store_true", help="start anew, not from the parameters that the model has")
 

@@ -10,6 +10,7 @@ from worldattention.app.commandline import console
 from worldattention.app.commandline.options import Options
 
 HELP = "bring a Self-Forcing, CausVid, LongLive or ComfyUI checkpoint into a model folder"
+USAGE = "IN.pt -o DIR"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

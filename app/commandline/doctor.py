@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from worldattention.app.commandline import console
 from worldattention.app.commandline.options import Options
 from worldattention.core.errors import UserError
 
-HELP = "say what will run where, and why"
+if TYPE_CHECKING:
+    from worldattention.core.doctor import Finding
+
+HELP = "check this machine: what will run where and why, and what is missing"
+USAGE = ""
 _MARKS = {"ok": "+", "note": " ", "warning": "!", "failed": "x"}
 
 
@@ -33,7 +38,18 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
             console.say(area)
             for line in lines:
                 console.say(f"  {_MARKS[line.status]} {line.name}: {line.text}")
+        console.say(_verdict(findings))
     if failed:
         names = ", ".join(f"{finding.area} {finding.name}" for finding in failed)
         raise UserError(f"Worlds cannot be made here until this is repaired: {names}.")
     return 0
+
+
+def _verdict(findings: list[Finding]) -> str:
+    """The last line: what all of it comes to, and what the marks say."""
+    found = {finding.status for finding in findings}
+    if "failed" in found:
+        return "(+ works, ! works in part, x does not work)"
+    place = next(finding.text for finding in findings if finding.name == "chosen").partition(" (")[0]
+    parts = "; where ! stands, something is missing" if "warning" in found else ""
+    return f"Worlds can be made here, on {place}{parts}."

@@ -12,7 +12,7 @@ from worldattention.app.commandline.options import Options, positive, seconds
 from worldattention.core.evaluation.records import EVERYTHING, Share, read_records
 from worldattention.core.files import failures_told, replacing
 
-HELP = "measure memory, prompt following, drift and their parts"
+HELP = "measure what a world remembers, whether it shows what was said, and whether it stays as it was"
 
 
 class Report(Protocol):
@@ -25,12 +25,28 @@ class Report(Protocol):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     add = parser.add_argument
-    add("what", choices=MEASUREMENTS, metavar="|".join(MEASUREMENTS), help="what to measure")
+    add(
+        "what",
+        choices=MEASUREMENTS,
+        metavar="|".join(MEASUREMENTS),
+        help="what to measure: what comes back after an absence (recall); whether what was said is shown (prompt); "
+        "whether a world stays as it was (drift); recall by attention and choice of pages (ablation); how much "
+        "must be read (density); the instruments (reader, autoencoder); or pictures of new scenes, to look at (looks)",
+    )
     add("--episodes", type=positive, default=16, metavar="N", help="worlds to make (default: 16)")
     add("--reader", type=Path, metavar="FILE", help="weights of the reader of attributes")
-    add("--markdown", type=Path, metavar="FILE", help="write the table there as well")
-    add("--understanding", action="store_true", help="with prompt: are prompts of other worlds told?")
-    add("--seconds", type=seconds, metavar="S", help="length of a world: with drift (60), with looks (6)")
+    add("--markdown", type=Path, metavar="FILE", help="write the table to this file as well")
+    add(
+        "--understanding",
+        action="store_true",
+        help="with prompt: only whether prompts that are not of this world are noticed",
+    )
+    add(
+        "--seconds",
+        type=seconds,
+        metavar="S",
+        help="length of a world (default: 60 with drift, 6 with looks)",
+    )
     add(
         "--sheet", type=Path, metavar="FILE", help="with looks: a picture of six moments of each, JPEG or PNG"
     )
@@ -87,6 +103,7 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
 
 
 MEASUREMENTS = ("recall", "prompt", "drift", "ablation", "density", "reader", "autoencoder", "looks")
+USAGE = "|".join(MEASUREMENTS)
 OF_EPISODES = ("recall", "prompt", "drift", "ablation")
 
 

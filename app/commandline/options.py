@@ -131,67 +131,120 @@ class Parser(argparse.ArgumentParser):
 def common_options() -> argparse.ArgumentParser:
     """A parent parser with the common options."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    group = parser.add_argument_group("options of every command")
+    group = parser.add_argument_group(
+        "options of every command", "A page holds up to two seconds of what a world remembers."
+    )
     add = group.add_argument
-    add("--model", default="pocket", metavar="pocket|DIR", help="the world's model (default: pocket)")
-    add("--device", type=_device, default="auto", help="auto, cpu, cuda or cuda:N (default: auto)")
+    add(
+        "--model",
+        default="pocket",
+        metavar="pocket|DIR",
+        help="the small model that comes with the program, or a folder (default: pocket)",
+    )
+    add(
+        "--device",
+        type=_device,
+        default="auto",
+        help="where it runs: cpu, cuda, cuda:N, or auto, a GPU where there is one (default: auto)",
+    )
     add(
         "--preset",
         type=_one_of("preset", PRESETS),
         metavar="|".join(PRESETS),
-        help="our window and scores, or those of the paper's authors (default: the project's, else playground)",
+        help="how pages are chosen and read: our way, or that of the paper's authors (default: the project's, else "
+        "playground)",
     )
     add(
         "--attention",
         type=_one_of("attention", ATTENTION_MODES),
         metavar="|".join(ATTENTION_MODES),
-        help="how the window is read (default: the project's, else hsa)",
+        help="how the past is read: hsa (what matters exactly, the rest coarsely), dense (all of it exactly), or one "
+        "half of hsa alone, sparse or linear (default: the project's, else hsa)",
     )
     add(
         "--retrieval",
         type=_one_of("retrieval", RETRIEVAL_POLICIES),
         metavar="|".join(RETRIEVAL_POLICIES),
-        help="which pages come back when the prompt changes (default: the project's, else hkv)",
+        help="which pages come back when the prompt changes: hkv (those that fit best), or another choice to compare "
+        "with (default: the project's, else hkv)",
     )
-    add("--density", type=share, metavar="D", help="share of key blocks to read, instead of the threshold")
-    add("--seed", type=seed, metavar="N", help="another world of the same prompts")
-    add("--device-quota", dest="device_quota_bytes", type=size, metavar="SIZE", help="for pages, as 1G")
-    add("--dram-quota", dest="dram_quota_bytes", type=size, metavar="SIZE", help="as 2G or 500M")
-    add("--disk-quota", dest="disk_quota_bytes", type=size, metavar="SIZE", help="as 8G")
+    add(
+        "--density",
+        type=share,
+        metavar="D",
+        help="share of the past to read exactly, above 0 and at most 1, instead of as much as each head needs",
+    )
+    add(
+        "--seed",
+        type=seed,
+        metavar="N",
+        help="a whole number: another one gives another world of the same prompts",
+    )
+    add(
+        "--device-quota",
+        dest="device_quota_bytes",
+        type=size,
+        metavar="SIZE",
+        help="most GPU memory for pages, as 1G",
+    )
+    add(
+        "--dram-quota",
+        dest="dram_quota_bytes",
+        type=size,
+        metavar="SIZE",
+        help="most main memory for pages, as 500M",
+    )
+    add(
+        "--disk-quota",
+        dest="disk_quota_bytes",
+        type=size,
+        metavar="SIZE",
+        help="most disk space for pages, as 8G",
+    )
     add(
         "--codec",
         type=_one_of("codec", CODEC_NAMES),
         metavar="|".join(CODEC_NAMES),
-        help="how pages lie in DRAM and on the disk: as they are (bf16), or in half the bytes",
+        help="how pages lie in main memory and on the disk: as they are (bf16), or in half the bytes (default: bf16)",
     )
-    add("--write-through", action="store_true", help="a file for every page at once, not when memory is full")
+    add(
+        "--write-through",
+        action="store_true",
+        help="write every page to a file at once, not only when memory is full",
+    )
     add(
         "--recall-every",
         dest="recall_every_blocks",
         type=whole,
         metavar="N",
-        help="recall pages every N blocks, not only when the prompt changes (0: no)",
+        help="let pages come back every N blocks too, not only when the prompt changes (default: 0, never)",
     )
     add(
         "--similarity",
         type=not_negative,
         metavar="W",
-        help="score that a page loses by its prompt being less like the new one than the best page's (default: 5)",
+        help="how much less a page counts whose prompt is less like the new one than another page's (default: 5, with "
+        "authors 0)",
     )
-    add("--recency", type=not_negative, metavar="W", help="score that a page loses a minute of its age")
+    add(
+        "--recency",
+        type=not_negative,
+        metavar="W",
+        help="how much less a page counts for each minute of its age (default: 0)",
+    )
     add(
         "--diversity",
         type=not_negative,
         metavar="W",
-        help="score that a page loses by its likeness to a better one",
+        help="how much less a page counts that is like a better one (default: 0)",
     )
     add(
         "--text-pack",
         type=Path,
         metavar="FILE",
-        help="the text encoder out of a pack of `train pocket`, where its package is not installed",
+        help="read prompts with this file, as `train pocket` writes one, where the text encoder's package is missing",
     )
-    add("--json", action="store_true", help="the last line of stdout is one JSON object")
+    add("--json", action="store_true", help="print the result as one JSON object, the last line of stdout")
     add("--debug", action="store_true", help="log everything, and show where an error comes from")
     return parser
 

@@ -21,20 +21,35 @@ if TYPE_CHECKING:
     from worldattention.core.timeline import Timeline
 
 HELP = "render a project to a video, without a window"
+USAGE = "[PROJECT] -o OUT.mp4|null"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     add = parser.add_argument
-    add("project", nargs="?", type=Path, metavar="PROJECT", help="a .world file")
-    add("-o", "--output", required=True, metavar="OUT.mp4|null", help="the video; null encodes nothing")
-    add("--seconds", type=seconds, metavar="S", help="another length than the project's")
-    add("--telemetry", type=Path, metavar="JSONL", help="one line of records a block")
+    add("project", nargs="?", type=Path, metavar="PROJECT", help="a .world file; leave it out with --world")
+    add("-o", "--output", required=True, metavar="OUT.mp4|null", help="the video; with null none is written")
+    add("--seconds", type=seconds, metavar="S", help="length of the video (default: the project's)")
+    add(
+        "--telemetry",
+        type=Path,
+        metavar="JSONL",
+        help="write a record of every block to this file, a line each",
+    )
     add("--branch", metavar="NAME", help="a branch of the project's history (default: the current one)")
-    add("--from-block", type=whole, metavar="N", help="begin there; what is before is made but not written")
+    add(
+        "--from-block",
+        type=whole,
+        metavar="N",
+        help="begin the video at this block; those before it are made, not written",
+    )
     add("--world", type=Path, metavar="DIR", help="go on from a saved world instead of a project's beginning")
     add("--save-world", type=Path, metavar="DIR", help="save the world to a folder when the video is done")
-    add("--save-pages", action="store_true", help="with its pages, to go on from it bit for bit anywhere")
+    add(
+        "--save-pages",
+        action="store_true",
+        help="with --save-world: its pages too, to go on from it bit for bit",
+    )
 
 
 def unknown_prompts(engine: object, timeline: Timeline) -> list[str]:

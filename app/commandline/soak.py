@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FEWEST_MINUTES = 4
 HELP = "run a world for long with small quotas, and see that it neither grows nor slows down"
+USAGE = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from worldattention.app.commandline.options import Options, positive_number, set
 from worldattention.core.errors import Cancelled, UserError
 
 HELP = "train the pocket world from nothing"
+USAGE = "pocket --out FOLDER"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,15 +20,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=Path,
         metavar="PROJECT",
-        help="a .world file, or a saved world",
+        help="a .world file, or the folder of a saved world (default: an empty project)",
     )
-    parser.add_argument("--screenshot", type=Path, metavar="PNG", help="save a picture of the window and end")
     parser.add_argument(
-        "--after-blocks", type=positive, default=8, metavar="N", help="blocks before the screenshot"
+        "--screenshot", type=Path, metavar="PNG", help="save a picture of the window to this file, then end"
     )
-    parser.add_argument("--size", type=window_size, metavar="WxH", help="size of the window, as 1920x1080")
-    parser.add_argument("--theme", choices=("system", "dark", "light"), help="colours of the window")
-    parser.add_argument("--language", choices=("system", "en", "ko"), help="language of the window")
+    parser.add_argument(
+        "--after-blocks",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="make N blocks before the screenshot (default: 8)",
+    )
+    parser.add_argument(
+        "--size", type=window_size, metavar="WxH", help="size of the window in pixels, as 1920x1080"
+    )
+    parser.add_argument(
+        "--theme", choices=("system", "dark", "light"), help="colours of the window (default: as last time)"
+    )
+    parser.add_argument(
+        "--language", choices=("system", "en", "ko"), help="language of the window (default: as last time)"
+    )
 
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
