@@ -76,9 +76,9 @@ def hover(view, seconds):
 
 def test_only_what_is_seen_is_painted(long, monkeypatch):
     painted = []
-    for name in ("_event", "_sliver"):
-        draw = getattr(paint, name)
-        monkeypatch.setattr(paint, name, lambda *all, draw=draw: painted.append(all[-1]) or draw(*all))
+    wide, narrow = paint._event, paint._slivers
+    monkeypatch.setattr(paint, "_event", lambda *all: painted.append(all[-1]) or wide(*all))
+    monkeypatch.setattr(paint, "_slivers", lambda *all: painted.extend(all[-1]) or narrow(*all))
 
     def repaint():
         painted.clear()

@@ -6,7 +6,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import attrgetter
+from itertools import compress
+from operator import attrgetter, not_
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF, QRegion
@@ -187,11 +188,11 @@ def _events(painter: QPainter, model: TimelineModel, layout: Layout, look: Look)
     if look.selection:
         chosen = tuple(event for event in seen if event.id in look.selection)
         seen = tuple(event for event in seen if event.id not in look.selection)
-    for event in (*apart(seen, layout), *apart(chosen, layout)):
-        if event.seconds * layout.scale < SLIVER_PIXELS:
-            _sliver(painter, model, layout, look, event)
-        else:
-            _event(painter, model, layout, look, event)
+    shown = (*apart(seen, layout), *apart(chosen, layout))
+    wide = [event.seconds * layout.scale >= SLIVER_PIXELS for event in shown]
+    _slivers(painter, model, layout, look, tuple(compress(shown, map(not_, wide))))
+    for event in compress(shown, wide):
+        _event(painter, model, layout, look, event)
 
 
 def apart(events: tuple[Event, ...], layout: Layout) -> Iterator[Event]:
@@ -203,12 +204,24 @@ def apart(events: tuple[Event, ...], layout: Layout) -> Iterator[Event]:
         place = bisect_left(events, until, lo=place + 1, key=_END)
 
 
-def _sliver(painter: QPainter, model: TimelineModel, layout: Layout, look: Look, event: Event) -> None:
-    """An event too narrow for corners and words."""
-    rect = layout.event_rect(event)
-    colour = QColor(theme.ACCENT) if event.id in look.selection else model.colour_of(event.prompt)
-    colour.setAlphaF(0.45 if event.end <= model.locked else 0.8)
-    painter.fillRect(QRectF(rect.left(), rect.top() + 1, max(1.0, rect.width()), rect.height() - 2), colour)
+def _slivers(
+    painter: QPainter, model: TimelineModel, layout: Layout, look: Look, events: tuple[Event, ...]
+) -> None:
+    """Events too narrow for corners and words: those of one colour at once."""
+    boxes: dict[tuple[str, bool, bool], list[QRectF]] = {}
+    lane, scale = layout.events.adjusted(0, 1, 0, -1), layout.scale
+    for event in events:
+        box = QRectF(layout.x(event.start), lane.top(), max(1.0, event.seconds * scale), lane.height())
+        key = event.prompt, event.id in look.selection, event.end <= model.locked
+        boxes.setdefault(key, []).append(box)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    for (prompt, selected, past), together in boxes.items():
+        colour = QColor(theme.ACCENT) if selected else model.colour_of(prompt)
+        colour.setAlphaF(0.45 if past and not selected else 0.8)
+        painter.setBrush(colour)
+        painter.drawRects(together)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
 
 
 def _event(painter: QPainter, model: TimelineModel, layout: Layout, look: Look, event: Event) -> None:
