@@ -314,3 +314,17 @@ def test_a_screenshot_waits_until_all_panels_show_one_block(make_window, qtbot, 
     shot._save()
     qtbot.waitUntil(lambda: shot.saved, timeout=20000)
     assert seen == [True]
+
+
+def test_the_key_of_the_stages_has_room_for_the_line_of_real_time(qtbot, qapp, records):
+    theme.apply_theme(qapp, "dark")
+    panel = StagesPanel()
+    qtbot.addWidget(panel)
+    panel.resize(400, 190)
+    panel.show()
+    panel.show_blocks(records[:3])
+    image = panel.key.grab().toImage()
+    row = [image.pixelColor(x, 8).name() for x in range(image.width())]
+    last = max(x for x, ink in enumerate(row) if ink == theme.colours().dropped.lower())
+    assert theme.TEXT.lower() in row[last + 5 :]
+    assert "16 FPS" in panel.key.accessibleName()

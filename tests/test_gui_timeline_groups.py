@@ -211,7 +211,7 @@ def test_a_screen_reader_is_told_what_is_selected(view):
     view.model.set_locked(13.0)
     key(view, "PageDown")
     key(view, "PageDown")
-    assert view.accessibleDescription() == "Event 2 of 3, 0:12.0 to 0:18.0, playing: two"
+    assert view.accessibleDescription() == "Event 2 of 3, 0:12.0 to 0:18.0, being made: two"
     key(view, "PageDown", SHIFT)
     assert view.accessibleDescription().endswith("three; 2 events are selected")
 

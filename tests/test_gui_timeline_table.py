@@ -38,7 +38,7 @@ def test_the_table_shows_the_same_events(table):
     table.events_model.set_locked(13.0)
     assert texts(table) == [
         ["0.00", "9.00", "made", "one"],
-        ["12.00", "18.00", "playing", "two"],
+        ["12.00", "18.00", "being made", "two"],
         ["30.00", "39.00", "to come", "three"],
     ]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from worldattention.app import theme
@@ -189,7 +189,7 @@ class BarPlot(Plot):
 
 
 class StageKey(QWidget):
-    """The stages' colours, in the order of the stack."""
+    """The stages' colours, in the order of the stack, and the line of real time."""
 
     HEIGHT = 16
 
@@ -201,7 +201,7 @@ class StageKey(QWidget):
 
     def _speak(self) -> None:
         words = ", ".join(translate("Stages", name) for name in STAGES)
-        self.setAccessibleName(self.tr("From bottom to top: {}").format(words))
+        self.setAccessibleName(self.tr("From bottom to top: {0}; dashed: {1} FPS").format(words, FPS))
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -211,18 +211,25 @@ class StageKey(QWidget):
         painter = QPainter(self)
         try:
             painter.setFont(theme.font(10))
-            left = 0.0
-            for name, colour in STAGES.items():
-                words = translate("Stages", name)
-                width = QFontMetricsF(painter.font()).horizontalAdvance(words)
-                if left + 11 + width > self.width():
-                    break
-                painter.fillRect(QRectF(left, 5, 7, 7), QColor(getattr(theme.colours(), colour)))
-                painter.setPen(QColor(theme.MUTED))
-                box = QRectF(left + 11, 0, width + 2, self.HEIGHT)
-                painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, words)
-                left += width + 20
+            self._paint(painter)
         except Exception:  # an exception that leaves a paint event ends the process
             log.exception("the key of the stages could not be painted")
         finally:
             painter.end()
+
+    def _paint(self, painter: QPainter) -> None:
+        left = 0.0
+        named = [(translate("Stages", name), getattr(theme.colours(), ink)) for name, ink in STAGES.items()]
+        for words, ink in (*named, (f"{FPS} FPS", "")):
+            width = QFontMetricsF(painter.font()).horizontalAdvance(words)
+            if left + 11 + width > self.width():
+                break
+            if ink:
+                painter.fillRect(QRectF(left, 5, 7, 7), QColor(ink))
+            else:  # as the plot draws real time
+                painter.setPen(QPen(QColor(theme.TEXT), 1, Qt.PenStyle.DashLine))
+                painter.drawLine(QPointF(left - 2, 8.5), QPointF(left + 8, 8.5))
+            painter.setPen(QColor(theme.MUTED))
+            box = QRectF(left + 11, 0, width + 2, self.HEIGHT)
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, words)
+            left += width + 17

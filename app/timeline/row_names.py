@@ -21,7 +21,7 @@ def row_words(layout: Layout, point: QPointF) -> str:
     if point.y() < RULER_HEIGHT:
         return translate(
             "TimelineRows",
-            "Blocks: where one begins, prompts and settings can change. The line below reaches as far as is made.",
+            "Blocks: where one begins, prompts and settings can change. The line below: those made or under way.",
         )
     if layout.film.contains(point):
         return translate("TimelineRows", "The past in small pictures: click one to look at it.")

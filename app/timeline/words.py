@@ -17,7 +17,7 @@ def states() -> tuple[str, str, str]:
     """Past, under way and to come, in words."""
     return (
         translate("EventTable", "made"),
-        translate("EventTable", "playing"),
+        translate("EventTable", "being made"),
         translate("EventTable", "to come"),
     )
 

@@ -516,8 +516,8 @@
         <translation>생성됨</translation>
     </message>
     <message>
-        <source>playing</source>
-        <translation>재생 중</translation>
+        <source>being made</source>
+        <translation>생성 중</translation>
     </message>
     <message>
         <source>to come</source>
@@ -2463,8 +2463,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
 <context>
     <name>StageKey</name>
     <message>
-        <source>From bottom to top: {}</source>
-        <translation>아래에서 위로: {}</translation>
+        <source>From bottom to top: {0}; dashed: {1} FPS</source>
+        <translation>아래에서 위로: {0}; 점선: {1} FPS</translation>
     </message>
 </context>
 <context>
@@ -2886,8 +2886,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>분과 초: 누르거나 끌면 그 순간을 볼 수 있습니다.</translation>
     </message>
     <message>
-        <source>Blocks: where one begins, prompts and settings can change. The line below reaches as far as is made.</source>
-        <translation>블록: 시작하는 곳에서 프롬프트와 설정이 바뀔 수 있습니다. 아래 선은 생성된 곳까지 이어집니다.</translation>
+        <source>Blocks: where one begins, prompts and settings can change. The line below: those made or under way.</source>
+        <translation>블록: 시작하는 곳에서 프롬프트와 설정이 바뀔 수 있습니다. 아래 선은 생성되었거나 생성 중인 블록입니다.</translation>
     </message>
     <message>
         <source>The past in small pictures: click one to look at it.</source>
