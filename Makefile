@@ -42,11 +42,12 @@ run: $(STAMP)
 		echo "The video is $(CURDIR)/$(MOVIE)"; \
 	fi
 
+# A worker that dies ends the run: with another in its place, --dist loadfile may wait for ever (pytest-xdist#1378).
 test: $(STAMP)
 	@$(BIN)/python -c 'from PySide6 import QtWidgets' 2> /dev/null || { \
 		echo "Qt, which the tests of the window need, cannot be loaded. On Debian, install what it needs:"; \
 		echo "apt-get install --no-install-recommends $$(sed 's/#.*//' packaging/debian-packages.txt | xargs)"; exit 1; }
-	@QT_QPA_PLATFORM=offscreen $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+	@QT_QPA_PLATFORM=offscreen $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

@@ -25,17 +25,20 @@ class Collector(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(PERIOD_MS)
         self._timer.timeout.connect(self._collect)
+        self._was_enabled = False
         world.ready.connect(self._leave_out)
 
     def start(self) -> None:
         """Takes the collector over."""
+        self._was_enabled = gc.isenabled()
         gc.disable()
 
     def stop(self) -> None:
-        """Gives it back."""
+        """Gives it back as it was."""
         self._timer.stop()
         gc.unfreeze()
-        gc.enable()
+        if self._was_enabled:
+            gc.enable()
 
     def _leave_out(self) -> None:
         if self._timer.isActive():  # another world: what was left out may be of the one before

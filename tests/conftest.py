@@ -1,5 +1,6 @@
 """One environment for all tests: no display, no network, one thread, and never the user's own files."""
 
+import gc
 import logging
 import os
 import random
@@ -8,6 +9,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,9 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 import torch  # noqa: E402
 
+OF_ENGINES = ("page-", "telemetry-")
+"""How the names of threads begin that only `close` ends."""
+
 _connect = socket.socket.connect
 
 
@@ -53,6 +58,16 @@ def _connect_locally(self: socket.socket, address: Any) -> None:
 
 
 socket.socket.connect = _connect_locally  # type: ignore[method-assign]
+
+# In a thread of an engine, Python's collector would end Qt objects of the window's (app/collector.py).
+gc.disable()
+
+
+def pytest_runtest_logfinish() -> None:
+    """Between tests, and in the main thread only: the oldest generation whose turn it is."""
+    due = [count > limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True)]
+    if any(due):
+        gc.collect(max(generation for generation, its_turn in enumerate(due) if its_turn))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -76,6 +91,17 @@ def _process_as_it_was() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
     logging.root.handlers[:] = handlers
     logging.root.setLevel(level)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _engines_are_closed() -> Iterator[None]:
+    """Threads of an engine that a module leaves open would go on beside all tests that follow."""
+    before = set(threading.enumerate())
+    yield
+    left = [one for one in threading.enumerate() if one.name.startswith(OF_ENGINES) and one not in before]
+    for thread in left:
+        thread.join(10)
+    assert not [thread.name for thread in left if thread.is_alive()], "an engine was left open"
 
 
 @pytest.fixture

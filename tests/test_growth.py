@@ -1,12 +1,13 @@
-"""case_07: what a world keeps grows by a few kilobytes a block, and no page waits for Python's collector."""
+"""case_07: what a world keeps grows by a few kilobytes a block, and no page waits for Python's collector.
+
+Which never runs within a test (conftest.py).
+"""
 
 from __future__ import annotations
 
 import gc
 import sys
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 import torch
@@ -36,16 +37,6 @@ def mapped(monkeypatch) -> dict[int, int]:
     return live
 
 
-@contextmanager
-def no_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def index_bytes(bank: KVBank) -> int:
     rows = bank._index._means, bank._index._spans, bank._there, bank._prompts._vectors
     return sum(one._buffer.nbytes for one in rows)
@@ -59,20 +50,19 @@ def test_case_07_pages_in_memory_do_not_become_more(tmp_path, mapped, codec, blo
         tmp_path, 5, 5, 21, begin=False, codec=codec, move_bytes=3 * PAGE_BYTES, prefetch_bytes=3 * PAGE_BYTES
     )
     held, pages = None, []
-    with no_collector():
-        for block in range(blocks):
-            if block % SWITCH_BLOCKS == 0:
-                prompt, done = torch.randn(8), bank.frames_done
-                if block:
-                    query = torch.randn(2, SHAPE.heads, SHAPE.head_dim)
-                    chosen = bank.retrieve(query, prompt, ((0, 3), (done - 5, 5)), block=block).chosen
-                    before, held = held, bank.recall(chosen)
-                    if before is not None:
-                        before.release()
-                bank.begin_chunk(prompt, f"prompt {block % 5}")
-            bank.append(*new_frames(3), block)
-            bank._store.flush()
-            pages.append((sum(mapped.values()) - index_bytes(bank)) / PAGE_BYTES)
+    for block in range(blocks):
+        if block % SWITCH_BLOCKS == 0:
+            prompt, done = torch.randn(8), bank.frames_done
+            if block:
+                query = torch.randn(2, SHAPE.heads, SHAPE.head_dim)
+                chosen = bank.retrieve(query, prompt, ((0, 3), (done - 5, 5)), block=block).chosen
+                before, held = held, bank.recall(chosen)
+                if before is not None:
+                    before.release()
+            bank.begin_chunk(prompt, f"prompt {block % 5}")
+        bank.append(*new_frames(3), block)
+        bank._store.flush()
+        pages.append((sum(mapped.values()) - index_bytes(bank)) / PAGE_BYTES)
     assert usage(bank).drops > blocks / 6
     assert usage(bank).hits > blocks / 20
     third = blocks // 3
@@ -91,12 +81,11 @@ def test_case_07_a_read_that_fails_keeps_no_memory(tmp_path, mapped):
     bank._store.flush()
     for file in tmp_path.rglob("*.page"):
         file.write_bytes(file.read_bytes()[:-1])
-    with no_collector():
-        before = sum(mapped.values())
-        with bank.recall(range(20)) as recall:
-            assert len(recall.missed) == 20
-        bank._store.flush()
-        assert sum(mapped.values()) - before < 3 * PAGE_BYTES
+    before = sum(mapped.values())
+    with bank.recall(range(20)) as recall:
+        assert len(recall.missed) == 20
+    bank._store.flush()
+    assert sum(mapped.values()) - before < 3 * PAGE_BYTES
     bank.close()
 
 
@@ -106,19 +95,19 @@ def test_case_07_a_block_leaves_a_few_small_objects_and_no_tensor_behind(tmp_pat
         device_quota_bytes=5 * 49152, dram_quota_bytes=5 * 49152, disk_quota_bytes=21 * 50000, folder=tmp_path
     )
     kept, tensors = [], []
-    with no_collector():
-        for block in range(blocks):
-            engine.step(PROMPTS[block // 5 % len(PROMPTS)])
-            if block >= blocks // 3:
-                kept.append(sys.getallocatedblocks())
-            if block in (blocks // 2, blocks - 1):
-                engine.bank._store.flush()
-                tensors.append(sum(type(thing) is torch.Tensor for thing in gc.get_objects()))
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        gc.set_debug(0)
-        waiting = [thing for thing in gc.garbage if isinstance(thing, torch.Tensor) and thing.numel() > 16]
-        gc.garbage.clear()
+    gc.collect()
+    for block in range(blocks):
+        engine.step(PROMPTS[block // 5 % len(PROMPTS)])
+        if block >= blocks // 3:
+            kept.append(sys.getallocatedblocks())
+        if block in (blocks // 2, blocks - 1):
+            engine.bank._store.flush()
+            tensors.append(sum(type(thing) is torch.Tensor for thing in gc.get_objects()))
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    gc.collect()
+    gc.set_debug(0)
+    waiting = [thing for thing in gc.garbage if isinstance(thing, torch.Tensor) and thing.numel() > 16]
+    gc.garbage.clear()
     assert waiting == []
     assert tensors[1] - tensors[0] <= 2, "a tensor for every switch would break up the heap"
     assert (kept[-1] - kept[0]) / len(kept) < 150  # objects of Python, at most 512 bytes each

@@ -3,6 +3,7 @@
 import gc
 import threading
 
+import pytest
 from PySide6.QtCore import QObject, Signal
 
 from worldattention.app.collector import collecting
@@ -37,7 +38,26 @@ def test_litter_of_any_thread_ends_in_the_windows(qtbot):
         litter(ends, 5000)
         qtbot.waitUntil(lambda: len(ends) >= 5000, timeout=20000)
         assert set(ends) == {threading.main_thread()}
-    assert gc.isenabled()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_is_given_back_as_it_was(qtbot, enabled):
+    world = World()
+    if enabled:
+        gc.enable()
+    try:
+        with collecting(world):
+            assert not gc.isenabled()
+        assert gc.isenabled() is enabled
+    finally:
+        gc.disable()
+
+
+def test_between_tests_too_no_litter_ends_in_another_thread():
+    """Or an engine that one test left to itself would end the windows of another."""
+    ends = []
+    litter(ends, 5000)
+    assert ends == []
 
 
 def test_what_was_there_before_the_world_is_left_out_until_it_ends(qtbot):
@@ -51,4 +71,3 @@ def test_what_was_there_before_the_world_is_left_out_until_it_ends(qtbot):
         assert len(ends) == 10
         assert gc.get_freeze_count() > 10_000
     assert gc.get_freeze_count() == 0
-    assert gc.isenabled()
