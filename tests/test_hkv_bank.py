@@ -1,6 +1,7 @@
 """The bank against a plain dictionary, under tiny quotas."""
 
 import hashlib
+from contextlib import closing
 
 import pytest
 import torch
@@ -89,30 +90,30 @@ def check_recall(bank, model, ids):
 def test_against_a_dictionary(data):
     device, dram = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 30))
     chunk_frames = data.draw(st.sampled_from([40, 40, 20, 7]))
-    bank, model = make_bank(device, dram, chunk_frames=chunk_frames), Model(chunk_frames)
-    dropped = 0
-    for step in range(data.draw(st.integers(1, 25))):
-        action = data.draw(st.sampled_from(["append", "append", "append", "begin", "recall"]))
-        if action == "begin" or step == 0:
-            text = f"prompt {step}"
-            bank.begin_chunk(prompt(step), text)
-            model.begin(hashlib.sha256(text.encode()).hexdigest()[:12])
-        elif action == "append":
-            keys, values = new_frames(data.draw(st.integers(1, 21)))
-            bank.append(keys, values)
-            model.append(keys, values)
-        elif model.pages:
-            ids = data.draw(st.lists(st.integers(0, len(model.pages) - 1), unique=True, max_size=4))
-            gone = {page for page in range(len(model.pages)) if bank.tier_of(page) == "dropped"}
-            assert set(check_recall(bank, model, ids)) == gone & set(ids)
-        check(bank, model)
-        usage = bank.usage()
-        assert sum(tier.pages for tier in usage) + sum(tier.drops for tier in usage) == len(model.pages)
-        for tier in usage:
-            assert tier.used_bytes <= tier.quota_bytes
-        dropped = sum(tier.drops for tier in usage)
-    assert dropped == max(0, len(model.pages) - device - dram)
-    bank.close()
+    model = Model(chunk_frames)
+    with closing(make_bank(device, dram, chunk_frames=chunk_frames)) as bank:
+        dropped = 0
+        for step in range(data.draw(st.integers(1, 25))):
+            action = data.draw(st.sampled_from(["append", "append", "append", "begin", "recall"]))
+            if action == "begin" or step == 0:
+                text = f"prompt {step}"
+                bank.begin_chunk(prompt(step), text)
+                model.begin(hashlib.sha256(text.encode()).hexdigest()[:12])
+            elif action == "append":
+                keys, values = new_frames(data.draw(st.integers(1, 21)))
+                bank.append(keys, values)
+                model.append(keys, values)
+            elif model.pages:
+                ids = data.draw(st.lists(st.integers(0, len(model.pages) - 1), unique=True, max_size=4))
+                gone = {page for page in range(len(model.pages)) if bank.tier_of(page) == "dropped"}
+                assert set(check_recall(bank, model, ids)) == gone & set(ids)
+            check(bank, model)
+            usage = bank.usage()
+            assert sum(tier.pages for tier in usage) + sum(tier.drops for tier in usage) == len(model.pages)
+            for tier in usage:
+                assert tier.used_bytes <= tier.quota_bytes
+            dropped = sum(tier.drops for tier in usage)
+        assert dropped == max(0, len(model.pages) - device - dram)
 
 
 def test_index_holds_the_mean_of_real_tokens():
@@ -169,6 +170,7 @@ def test_pins_hold_against_eviction():
     ]
     assert len(bank.take_notices()) == 1
     assert bank.take_notices() == ()
+    bank.close()
 
 
 def test_a_page_that_is_being_read_stays_where_it_is():
@@ -188,6 +190,8 @@ def test_a_page_that_is_being_read_stays_where_it_is():
     oldest.release()
     bank.recall([0]).release()
     assert bank.tier_of(0) == "device"
+    fork.close()
+    bank.close()
 
 
 def test_pins_outlive_the_bank_that_made_them():
@@ -225,6 +229,7 @@ def test_recall_lifts_and_least_recently_used_goes():
     assert (device.hits, dram.hits, device.drops, dram.drops) == (1, 2, 0, 0)
     assert dram.read_bytes == 2 * PAGE_BYTES
     assert device.written_bytes == 6 * PAGE_BYTES
+    bank.close()
 
 
 def test_dropped_pages_are_no_candidates():

@@ -5,6 +5,7 @@ import os
 import random
 import stat
 import threading
+from contextlib import closing
 
 import pytest
 import torch
@@ -199,29 +200,28 @@ def test_pages_come_back_bit_equal_through_all_tiers(tmp_path_factory, data):
         data.draw(st.integers(0, 2)),
         data.draw(st.integers(0, 6)),
     )
-    bank = make_bank(tmp_path_factory.mktemp("cache"), device, dram, disk)
-    history = torch.empty(2, *SHAPE.tensor(0), dtype=SHAPE.dtype)
-    for step in range(data.draw(st.integers(1, 20))):
-        if data.draw(st.integers(0, 3)) == 0:
-            bank.begin_chunk(torch.ones(4), f"{step}")
-        frames = new_frames(data.draw(st.integers(1, 9)))
-        history = torch.cat([history, frames], dim=2)
-        bank.append(*frames)
-        ids = data.draw(st.lists(st.integers(0, max(0, len(bank.pages) - 1)), unique=True, max_size=3))
-        if bank.pages:
-            gone = {page for page in ids if bank.tier_of(page) == "dropped"}
-            with bank.recall(ids) as recall:
-                assert set(recall.missed) == gone
-                for page, got in recall.pages.items():
-                    info = bank.pages[page]
-                    part = slice(info.first_frame * 2, info.end_frame * 2)
-                    assert torch.equal(got.keys, history[0][:, part])
-                    assert torch.equal(got.values, history[1][:, part])
-        usage = bank.usage()
-        assert sum(tier.pages for tier in usage) + sum(tier.drops for tier in usage) == len(bank.pages)
-        assert all(tier.used_bytes <= tier.quota_bytes for tier in usage)
-    disk_of(bank).flush()
-    bank.close()
+    with closing(make_bank(tmp_path_factory.mktemp("cache"), device, dram, disk)) as bank:
+        history = torch.empty(2, *SHAPE.tensor(0), dtype=SHAPE.dtype)
+        for step in range(data.draw(st.integers(1, 20))):
+            if data.draw(st.integers(0, 3)) == 0:
+                bank.begin_chunk(torch.ones(4), f"{step}")
+            frames = new_frames(data.draw(st.integers(1, 9)))
+            history = torch.cat([history, frames], dim=2)
+            bank.append(*frames)
+            ids = data.draw(st.lists(st.integers(0, max(0, len(bank.pages) - 1)), unique=True, max_size=3))
+            if bank.pages:
+                gone = {page for page in ids if bank.tier_of(page) == "dropped"}
+                with bank.recall(ids) as recall:
+                    assert set(recall.missed) == gone
+                    for page, got in recall.pages.items():
+                        info = bank.pages[page]
+                        part = slice(info.first_frame * 2, info.end_frame * 2)
+                        assert torch.equal(got.keys, history[0][:, part])
+                        assert torch.equal(got.values, history[1][:, part])
+            usage = bank.usage()
+            assert sum(tier.pages for tier in usage) + sum(tier.drops for tier in usage) == len(bank.pages)
+            assert all(tier.used_bytes <= tier.quota_bytes for tier in usage)
+        disk_of(bank).flush()
     assert list(bank.config.folder.glob("session-*")) == []
 
 

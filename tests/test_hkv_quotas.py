@@ -121,6 +121,7 @@ def test_a_pool_grows_up_to_its_quota_on_a_gpu_in_slabs(monkeypatch, gpu, steps)
         pool._free.pop()
         sizes.append(pool._slots)
     assert (len(sizes), sorted(set(sizes))) == (19, steps)
+    pool.close()
 
 
 def test_large_pages_come_one_by_one(monkeypatch):
@@ -131,6 +132,7 @@ def test_large_pages_come_one_by_one(monkeypatch):
     pool = PoolTier("dram", shape, 8, 5 * page_bytes, "cpu", torch.device("cuda"))
     assert pool.has_room(PageInfo(0, 0, 8, 0, 0))
     assert pool._slots == 1
+    pool.close()
 
 
 def test_a_machine_without_the_memory_stops_the_pool_with_one_notice(monkeypatch):

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import closing
 from itertools import pairwise
 
 import torch
@@ -195,24 +196,24 @@ def test_a_guess_takes_no_memory_once_the_recall_is_over(tmp_path):
 def test_prefetch_changes_no_page_s_place_or_fate(tmp_path_factory, data):
     quotas = [data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2)), data.draw(st.integers(1, 4))]
     folder = tmp_path_factory.mktemp("cache")
-    bank, twin = make_bank(folder, *quotas), make_bank(folder, *quotas)
-    for step in range(data.draw(st.integers(3, 12))):
-        if data.draw(st.booleans()):
+    with closing(make_bank(folder, *quotas)) as bank, closing(make_bank(folder, *quotas)) as twin:
+        for step in range(data.draw(st.integers(3, 12))):
+            if data.draw(st.booleans()):
+                for world in (bank, twin):
+                    world.begin_chunk(torch.ones(4), f"{step}")
+            frames = new_frames(data.draw(st.integers(1, 20)))
             for world in (bank, twin):
-                world.begin_chunk(torch.ones(4), f"{step}")
-        frames = new_frames(data.draw(st.integers(1, 20)))
-        for world in (bank, twin):
-            world.append(*frames)
-        pages = st.integers(0, max(0, len(bank.pages) - 1))
-        if bank.pages:
-            bank.prefetch(data.draw(st.lists(pages, unique=True, max_size=6)))
-            ids = data.draw(st.lists(pages, unique=True, max_size=3))
-            with bank.recall(ids) as one, twin.recall(ids) as other:
-                assert one.missed == other.missed
-                assert all(torch.equal(one.pages[page].keys, other.pages[page].keys) for page in one.pages)
-        assert tiers_of(bank) == tiers_of(twin)
-    bank.close()
-    twin.close()
+                world.append(*frames)
+            pages = st.integers(0, max(0, len(bank.pages) - 1))
+            if bank.pages:
+                bank.prefetch(data.draw(st.lists(pages, unique=True, max_size=6)))
+                ids = data.draw(st.lists(pages, unique=True, max_size=3))
+                with bank.recall(ids) as one, twin.recall(ids) as other:
+                    assert one.missed == other.missed
+                    assert all(
+                        torch.equal(one.pages[page].keys, other.pages[page].keys) for page in one.pages
+                    )
+            assert tiers_of(bank) == tiers_of(twin)
 
 
 def test_case_08_a_full_disk_is_thinned_before_anything_is_dropped(tmp_path):

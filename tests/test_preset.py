@@ -32,7 +32,7 @@ CHANGES = {3: "authors", 8: "playground", 11: "authors"}
 
 @pytest.fixture(autouse=True)
 def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every engine of a test is closed: in the threads that one leaves behind, the collector may end Qt objects."""
+    """Every engine of a test is closed, as conftest.py wants it."""
     opened: list[Engine] = []
     begin = Engine.__init__
 
