@@ -53,7 +53,7 @@ def test_the_collector_is_given_back_as_it_was(qtbot, enabled):
         gc.disable()
 
 
-def test_between_tests_too_no_litter_ends_in_another_thread():
+def test_where_there_is_no_world_no_litter_ends_in_another_thread_either():
     """Or an engine that one test left to itself would end the windows of another."""
     ends = []
     litter(ends, 5000)
