@@ -35,8 +35,8 @@ from worldattention.core.models.weight_files import HSA_FILE
 from worldattention.core.models.world import WorldModel
 from worldattention.core.pocket.text import PocketTextEncoder
 
-POCKET_RESTARTS = 2
-"""Beside transformer/ and autoencoder/; optional."""
+POCKET_RESTARTS = 4
+"""More of them decide sooner what a new world looks like; each costs two steps, once a world."""
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and the share done, 0..1."""

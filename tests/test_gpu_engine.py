@@ -6,6 +6,7 @@ a process share one model, and most compare with one world that is made once.
 
 import gc
 import math
+import statistics
 from contextlib import closing
 from dataclasses import replace
 
@@ -219,12 +220,15 @@ def test_no_host_sync_within_a_pass(make, monkeypatch):
     assert 2 in modes
 
 
-def test_fp8_linears_stay_near(make, world):
-    """Heads and feed-forward in fp8 instead of bf16: another world in the details, not another picture."""
-    engine = make()
-    coarse = Engine(with_fp8_linears(engine.model), EngineConfig(seed=3))
-    with closing(coarse):
-        assert psnr(coarse.step(PROMPTS[0]).frames, world[0].frames) > 18
+def test_fp8_linears_stay_near(make):
+    """Heads and feed-forward in fp8 instead of bf16: another world in the details, not another picture. What no
+    prompt says may be decided otherwise in one world, not in most."""
+    found = []
+    for seed in (3, 4, 5):
+        engine = make(EngineConfig(seed=seed))
+        with closing(Engine(with_fp8_linears(engine.model), EngineConfig(seed=seed))) as coarse:
+            found.append(psnr(coarse.step(PROMPTS[0]).frames, engine.step(PROMPTS[0]).frames))
+    assert statistics.median(found) > 18, found
 
 
 @pytest.mark.parametrize("source", ["dram", "disk"])
