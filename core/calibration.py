@@ -16,7 +16,7 @@ from torch import Tensor
 from worldattention.core.config import AttentionConfig
 from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
-from worldattention.core.hsa import AttentionWindow, HSAParameters
+from worldattention.core.hsa import AttentionWindow, HSAParameters, attend
 from worldattention.core.tensor_files import write_tensors
 from worldattention.kernels import ops
 
@@ -67,7 +67,8 @@ def calibrate(
     """
     attention, seed = engine.config.attention, engine.config.seed
     engine.reset()
-    engine.configure(replace(engine.config, attention=replace(attention, mode="dense", statistics=False)))
+    attention = replace(attention, statistics=False)
+    engine.configure(replace(engine.config, attention=replace(attention, mode="dense")))
     total, report = 2 * held_out_blocks + blocks, progress or _silent
     lessons = _Lessons(_start(engine, fresh), attention)
 
@@ -133,14 +134,14 @@ class _Lessons:
             for module in self.parameters
         ]
 
-    def __call__(self, layer: int, q: Tensor, window: AttentionWindow, _: HSAParameters | None) -> None:
-        """One attention of one pass."""
+    def __call__(self, layer: int, q: Tensor, window: AttentionWindow, own: HSAParameters | None) -> None:
+        """One attention of one pass; `own` are the parameters that the model runs with."""
         routing = self._route(q, window)
+        exact = attend(q, window, own, self.config, "dense")[0]
         with torch.inference_mode(False), torch.set_grad_enabled(self.learning):
             # Clones, since tensors of the engine's passes cannot be saved for a backward pass.
-            q, keys, values = (x.clone().float() for x in (q, window.keys, window.values))
+            q, keys, values, dense = (x.clone().float() for x in (q, window.keys, window.values, exact))
             with torch.no_grad():
-                dense = ops.dense_attention(q, keys, values)
                 sparse = ops.sparse_attention(q, keys, values, routing.selected.clone(), window.block)
                 scale = dense.square().mean()
                 alone = (sparse - dense).square().mean() / scale

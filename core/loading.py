@@ -35,6 +35,7 @@ from worldattention.core.models.weight_files import HSA_FILE
 from worldattention.core.models.world import WorldModel
 from worldattention.core.pocket.text import PocketTextEncoder
 
+_HSA = ".attn1.hsa."
 POCKET_RESTARTS = 4
 """More of them decide sooner what a new world looks like; each costs two steps, once a world."""
 
@@ -142,6 +143,7 @@ def load_transformer(
     """The transformer of a diffusers folder, its HSA parameters a layer (None when it has none), its fingerprint."""
     settings = transformer_settings(folder)
     tensors = read_weights(folder)
+    joint = any(_HSA in name for name in tensors)  # those of the file below were fitted to finished weights
     if (folder / HSA_FILE).is_file():
         tensors |= read_file(folder / HSA_FILE)
     name = fingerprint(tensors)
@@ -154,7 +156,7 @@ def load_transformer(
         raise UserError(
             f"{folder / 'config.json'} describes no Wan transformer ({why}): use its own file."
         ) from None
-    hsa = _take_hsa(tensors, transformer)
+    hsa = _take_hsa(tensors, transformer, joint)
     load_into(transformer, _to_fp32(tensors), "transformer")
     _rebuild_rope(transformer)
     for layer in hsa:
@@ -204,12 +206,12 @@ def has_native_bf16() -> bool:
 
 
 def _take_hsa(
-    tensors: dict[str, Tensor], model: CausalWanTransformer3DModel
+    tensors: dict[str, Tensor], model: CausalWanTransformer3DModel, joint: bool
 ) -> tuple[HSAParameters | None, ...]:
-    """Moves `blocks.N.attn1.hsa.*` out of `tensors` into modules, one a layer."""
+    """Moves `blocks.N.attn1.hsa.*` out of `tensors` into modules, one a layer; `joint` is about the weights beside."""
     layers: list[HSAParameters | None] = []
     for index in range(len(model.blocks)):
-        prefix = f"blocks.{index}.attn1.hsa."
+        prefix = f"blocks.{index}{_HSA}"
         own = {
             key.removeprefix(prefix): tensors.pop(key).float()
             for key in list(tensors)
@@ -219,7 +221,7 @@ def _take_hsa(
             layers.append(None)
             continue
         segment = own["k_proj"].shape[-1] if "k_proj" in own else 1
-        module = HSAParameters(segment, int(model.config.attention_head_dim))
+        module = HSAParameters(segment, int(model.config.attention_head_dim), joint)
         load_into(module, own, f"HSA (layer {index})")
         layers.append(module)
     return tuple(layers)

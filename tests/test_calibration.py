@@ -59,6 +59,7 @@ def test_saved_parameters_make_a_model_hybrid(tmp_path, capsys):
     assert len(result["before"]) == len(result["after"]) == 3
     engine = open_engine(str(folder), "cpu", EngineConfig())
     assert engine.step("rain").telemetry.attention == "hsa"
+    assert not any(layer.joint for layer in engine.model.hsa), "fitted to weights that do not expect it"
     engine.close()
 
 
@@ -73,5 +74,6 @@ def test_saved_parameters_replace_those_of_the_weights(tmp_path):
     for mine, read in zip(own, again.model.hsa, strict=True):
         torch.testing.assert_close(read.gate.weight.float(), mine.gate.weight, atol=1e-2, rtol=1e-2)
     assert again.model.fingerprint != engine.model.fingerprint
+    assert all(layer.joint for layer in (*engine.model.hsa, *again.model.hsa)), "these weights expect theirs"
     engine.close()
     again.close()

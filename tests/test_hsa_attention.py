@@ -128,6 +128,15 @@ def test_every_mode_is_its_formula(context: int, current: int, frame: int, block
         np.testing.assert_allclose(statistics.gini.numpy(), gini, atol=1e-5)
         np.testing.assert_allclose(statistics.threshold.numpy(), threshold, atol=1e-5)
         np.testing.assert_allclose(statistics.density.numpy(), expected_density[mode], atol=1e-6)
+    parameters.joint = True
+    gated_linear = outputs["hsa"] - outputs["sparse"]
+    out, statistics = attend(q, window, parameters, config, "dense")
+    np.testing.assert_allclose(out[0].numpy(), outputs["dense"] + gated_linear, atol=2e-4)
+    assert (statistics.density == 1).all()
+    for mode in ("hsa", "sparse", "linear"):
+        np.testing.assert_allclose(
+            attend(q, window, parameters, config, mode)[0][0].numpy(), outputs[mode], atol=1e-4
+        )
 
 
 def test_a_second_pass_replaces_the_first() -> None:

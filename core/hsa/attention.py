@@ -34,7 +34,8 @@ def attend(
     """Attention of the current block's queries over the window.
 
     `hsa` is the sparse branch plus the gated linear branch, `sparse` and `linear` are one branch
-    alone, `dense` reads everything. `dense` and `linear` do not route, so their Gini and threshold
+    alone, `dense` reads everything in the place of the sparse branch; the linear branch stays where the
+    model was trained with it. `dense` and `linear` do not route, so their Gini and threshold
     are NaN unless `config.statistics` asks for them.
 
     Args:
@@ -49,6 +50,8 @@ def attend(
     check_choice("attention", mode, ATTENTION_MODES)
     if mode == "dense":
         out = ops.dense_attention(q, window.keys, window.values)
+        if parameters is not None and parameters.joint:
+            out = _add_linear_branch(q, out, window, parameters, config)
         return out, _unrouted(q, window, config, density=1.0)
     if mode == "linear":
         coarse_keys, coarse_values, _ = _linear_parts(window, parameters, mode)
@@ -59,11 +62,15 @@ def attend(
         q, window.keys, window.values, routing.selected, window.block, routing.lists, config.kernels
     )
     if mode == "hsa":
-        coarse_keys, coarse_values, gate = _linear_parts(window, parameters, mode)
-        out = ops.add_linear_branch(
-            q, out, coarse_keys, coarse_values, gate.weight, gate.bias, config.kernels
-        )
+        out = _add_linear_branch(q, out, window, parameters, config)
     return out, HeadStatistics(routing.gini, routing.threshold, routing.density)
+
+
+def _add_linear_branch(
+    q: Tensor, out: Tensor, window: AttentionWindow, parameters: HSAParameters | None, config: AttentionConfig
+) -> Tensor:
+    coarse_keys, coarse_values, gate = _linear_parts(window, parameters, "hsa")
+    return ops.add_linear_branch(q, out, coarse_keys, coarse_values, gate.weight, gate.bias, config.kernels)
 
 
 def _linear_parts(

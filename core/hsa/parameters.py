@@ -21,10 +21,12 @@ class HSAParameters(nn.Module):
     Args:
         segment: tokens of one latent frame.
         head_dim: D.
+        joint: whether the model's other weights were trained together with these, and so expect the linear branch.
     """
 
-    def __init__(self, segment: int, head_dim: int) -> None:
+    def __init__(self, segment: int, head_dim: int, joint: bool = False) -> None:
         super().__init__()
+        self.joint = joint
         self.k_proj = nn.Parameter(block_average(segment))
         """E_K, [rank, segment]."""
         self.v_proj = nn.Parameter(block_average(segment))
