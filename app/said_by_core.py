@@ -58,7 +58,7 @@ SENTENCES = (
         "The model '{}' has no HSA parameters, so attention '{}' cannot run: choose --attention dense "
         "or sparse.",
     ),
-    QT_TRANSLATE_NOOP("Sentences", "The density must lie above 0 and at most at 1, not {}."),
+    QT_TRANSLATE_NOOP("Sentences", "The density must be above 0 and at most 1, not {}."),
     QT_TRANSLATE_NOOP("Sentences", "The seed must be a whole number from 0 to 2^63 - 1, not {}."),
     QT_TRANSLATE_NOOP(
         "Sentences",
@@ -110,7 +110,7 @@ SENTENCES = (
     QT_TRANSLATE_NOOP("Sentences", "It has {} bytes, and a project at most {}: take another."),
     QT_TRANSLATE_NOOP("Sentences", "There is no such file: check its name."),
     QT_TRANSLATE_NOOP("Sentences", "It cannot be read, as {}."),
-    QT_TRANSLATE_NOOP("Sentences", "It is broken at line {}, column {}: {}."),
+    QT_TRANSLATE_NOOP("Sentences", "It is no whole JSON: it breaks off or is broken at line {}, column {}."),
     QT_TRANSLATE_NOOP("Sentences", "The project holds a value that no file can: correct it before saving."),
     QT_TRANSLATE_NOOP("Sentences", "The telemetry '{}' holds no block: open another recording."),
     QT_TRANSLATE_NOOP("Sentences", "The video '{}' cannot be played: open another recording."),
@@ -186,8 +186,12 @@ SENTENCES = (
     ),
     QT_TRANSLATE_NOOP(
         "Sentences",
-        "No whole page fits on the disk: one takes {}, and the disk quota for {} is {}; free space there or "
-        "raise --disk-quota.",
+        "No whole page fits on the disk: one takes {}, and only {} are free at {}; free space there.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Sentences",
+        "No whole page fits on the disk: one takes {}, and of the {} free at {} pages may take {}; raise "
+        "--disk-quota.",
     ),
     QT_TRANSLATE_NOOP(
         "Sentences",
@@ -226,7 +230,7 @@ SENTENCES = (
     QT_TRANSLATE_NOOP("Sentences", "Two branches are called '{}': give each a name of its own."),
     QT_TRANSLATE_NOOP(
         "Sentences",
-        "Its history has a timestep that does not lie above 0 and at most at 1000: correct it.",
+        "Its history has a timestep that is not above 0 and at most 1000: correct it.",
     ),
     QT_TRANSLATE_NOOP("Sentences", "Its history has more blocks than any world: correct their counts."),
     QT_TRANSLATE_NOOP("Sentences", "Its history names a page below 0: correct it."),
@@ -293,6 +297,7 @@ SENTENCES = (
     ),
     QT_TRANSLATE_NOOP("Sentences", "'{}' is no folder: name another place for the world."),
     QT_TRANSLATE_NOOP("Sentences", "The folder '{}' holds other things: name a new one for the world."),
+    QT_TRANSLATE_NOOP("Sentences", "The folder '{}' cannot be replaced: name a new one for the world."),
     QT_TRANSLATE_NOOP("Sentences", "The world could not be saved to '{}': {}."),
     QT_TRANSLATE_NOOP(
         "Sentences",

@@ -179,7 +179,7 @@ def with_choices(
         config = replace(config, cache=replace(config.cache, retrieval=retrieval))  # type: ignore[arg-type]
     if density is not None:
         if not 0.0 < density <= 1.0:
-            raise UserError(f"The density must lie above 0 and at most at 1, not {density}.")
+            raise UserError(f"The density must be above 0 and at most 1, not {density}.")
         config = replace(config, attention=replace(config.attention, density=density))
     if seed is not None:
         if not 0 <= seed < 1 << 63:

@@ -153,9 +153,7 @@ def _records(run: _RunFile) -> list[BlockRecord]:
     check_choice("attention", run.attention, ATTENTION_MODES)
     check_choice("retrieval", run.retrieval, RETRIEVAL_POLICIES)
     if not all(0 < step <= 1000 for step in run.timesteps):
-        raise UserError(
-            "Its history has a timestep that does not lie above 0 and at most at 1000: correct it."
-        )
+        raise UserError("Its history has a timestep that is not above 0 and at most 1000: correct it.")
     if any(page < 0 for page in (*run.pages, *run.missed)):
         raise UserError("Its history names a page below 0: correct it.")
     values = run.model_dump(exclude={"count"})

@@ -259,7 +259,9 @@ def _parse(text: str) -> Any:
             "utf-8"
         )  # what is opened can be saved
     except json.JSONDecodeError as error:
-        raise UserError(f"It is broken at line {error.lineno}, column {error.colno}: {error.msg}.") from error
+        raise UserError(
+            f"It is no whole JSON: it breaks off or is broken at line {error.lineno}, column {error.colno}."
+        ) from error
     except UnicodeEncodeError as error:
         raise UserError(
             "It holds half of a character pair (a lone surrogate): type that text again."

@@ -21,6 +21,8 @@ from worldattention.core.telemetry_lines import line_of
 from worldattention.core.timeline import MAX_SECONDS, Timeline
 
 _TELEMETRY = "the telemetry"
+STEADY_BLOCKS = 8
+"""So many tell how fast a machine is; fewer are the warm-up."""
 Progress = Callable[[int, int, float], None]
 """Takes the frames that are done, the frames of the whole video, and the frames a second so far."""
 
@@ -37,7 +39,7 @@ class Source(Protocol):
 class RenderJob:
     """What to render and where to. `output` and `telemetry` may be None: then no file is written.
 
-    `from_block`: the source stands there already, and the video begins there.
+    `from_block`: the source stands there already, and the video begins there; `made`: blocks that were made before.
     """
 
     project: Project
@@ -45,19 +47,29 @@ class RenderJob:
     seconds: float | None = None
     telemetry: Path | None = None
     from_block: int = 0
+    made: int = 0
 
     def frames(self, sizes: Geometry) -> int:
         """Pixel frames of the video. Raises UserError when there is none."""
-        frames = frames_for_seconds(self.project.duration if self.seconds is None else self.seconds)
-        if self.seconds is None and self.from_block:
-            frames -= sizes.frames_before_block(self.from_block)
-            if frames < 1:
-                raise UserError(
-                    f"The project ends before block {self.from_block}: say how long with --seconds."
-                )
+        whole = frames_for_seconds(self.project.duration)
+        frames = whole if self.seconds is None else frames_for_seconds(self.seconds)
+        if self.from_block:
+            left = whole - sizes.frames_before_block(self.from_block)
+            if left < 1:
+                self._check_behind_end(max(sizes.blocks_for_frames(whole) - 1, self.made, 0))
+            if self.seconds is None:
+                frames = left
         if frames < 1:
             raise UserError(f"The video would have no frame: make it at least {1 / FPS:.4f} s long.")
         return frames
+
+    def _check_behind_end(self, last: int) -> None:
+        """Raises UserError for a beginning behind the project's end, unless it goes on from what was made."""
+        ends = f"The project ends before block {self.from_block}"
+        if self.from_block > last:
+            raise UserError(f"{ends}: begin at block {last} or an earlier one.")
+        if self.seconds is None:
+            raise UserError(f"{ends}: say how long with --seconds.")
 
     def check(self) -> None:
         """Raises UserError when the job cannot be done; call it before loading a model."""
@@ -84,7 +96,8 @@ class RenderJob:
 
 @dataclass(frozen=True, slots=True)
 class RenderSummary:
-    """What came out. `fps` counts from the first denoising step to the last frame written.
+    """What came out. `fps` counts from the first denoising step to the last frame written, `steady_fps` from the
+    second block on; it is None after fewer than `STEADY_BLOCKS` blocks.
 
     `density` is the mean share of key blocks that were read; `tier_bytes` are the bytes in use at the end.
     """
@@ -93,16 +106,12 @@ class RenderSummary:
     blocks: int
     seconds: float
     fps: float
+    steady_fps: float | None
     first_block_ms: float
     density: float
     tier_bytes: dict[str, int]
     recalls: int
     notices: tuple[str, ...]
-
-    @property
-    def keeps_real_time(self) -> bool:
-        """Whether the world was made at least as fast as it plays."""
-        return self.fps >= FPS
 
 
 def check_renderable(timeline: Timeline) -> None:
@@ -166,11 +175,16 @@ class _Tally:
         self._recalls = 0
         self._notices: dict[str, None] = {}
         self._last: BlockTelemetry | None = None
+        self._blocks = 0
+        self._second = (0, 0.0)  # the frames before the second block, and when it began
 
     def add(self, record: BlockTelemetry, started: float) -> None:
         if self._last is None:
             self._first_block_ms = 1000.0 * (time.perf_counter() - started)
             self._started = started + record.stage_ms.get("text", 0.0) / 1000.0
+        if self._blocks == 1:
+            self._second = self.frames, started
+        self._blocks += 1
         self._last = record
         if record.density.size:
             self._density.append(float(np.mean(record.density)))
@@ -181,6 +195,13 @@ class _Tally:
     def fps(self) -> float:
         return self.frames / max(time.perf_counter() - self._started, 1e-9)
 
+    @property
+    def steady_fps(self) -> float | None:
+        if self._blocks < STEADY_BLOCKS:
+            return None
+        frames, began = self._second
+        return (self.frames - frames) / max(time.perf_counter() - began, 1e-9)
+
     def summary(self) -> RenderSummary:
         fps = self.fps
         assert self._last is not None
@@ -189,6 +210,7 @@ class _Tally:
             blocks=self._last.block + 1,
             seconds=self.frames / FPS,
             fps=fps,
+            steady_fps=self.steady_fps,
             first_block_ms=self._first_block_ms,
             density=float(np.mean(self._density)) if self._density else 1.0,
             tier_bytes={tier.name: tier.used_bytes for tier in self._last.tiers},

@@ -205,13 +205,24 @@ def check_place(folder: Path) -> None:
             raise UserError(
                 f"There is no folder '{folder.parent}' for the world: make it first, or name another."
             )
-        if os.path.lexists(folder):
+        if _lies_there(folder):
             if folder.is_symlink() or not folder.is_dir():
                 raise UserError(f"'{folder}' is no folder: name another place for the world.")
+            if folder.name in ("", "..") or os.path.ismount(folder):
+                raise UserError(f"The folder '{folder}' cannot be replaced: name a new one for the world.")
             if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
                 raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
         with new_folder_part(folder, 0o700):
             pass
+
+
+def _lies_there(path: Path) -> bool:
+    """Whether something has this name. Raises OSError where nothing ever could."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 @contextmanager

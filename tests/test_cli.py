@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -50,11 +49,20 @@ def test_render_to_null_encodes_nothing_and_needs_no_ffmpeg(toy, world, capsys, 
     assert tree(world.parent) == ["w.world"]
 
 
-def test_slow_machines_are_told(monkeypatch, world, capsys):
-    engine = FakeEngine(on_step=lambda block: time.sleep(1.0))
+@pytest.mark.parametrize(("seconds", "told"), [(0.5, False), (6.5625, True)])
+def test_slow_machines_are_told_when_it_is_more_than_the_warm_up(monkeypatch, world, capsys, seconds, told):
+    clock = [100.0]
+    monkeypatch.setattr("worldattention.core.render.time.perf_counter", lambda: clock[0])
+
+    def wait(block):
+        clock[0] += 1.0 if block else 50.0
+
+    engine = FakeEngine(on_step=wait)
     monkeypatch.setattr(loading, "open_engine", lambda *arguments: engine)
-    assert main(["render", str(world), "-o", "null", "--seconds", "0.5"]) == 0
-    assert "slower than real time" in capsys.readouterr().err
+    assert main(["render", str(world), "-o", "null", "--seconds", str(seconds)]) == 0
+    printed = capsys.readouterr().err
+    assert ("slower than real time" in printed) == told
+    assert ("This machine made 12.0 frames a second" in printed) == told
     assert engine.closed
 
 
@@ -171,6 +179,20 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(capsys, arguments):
     assert captured.out == ""
     assert len(captured.err.strip().splitlines()) == 1
     assert "--help" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["render", "x.world", "-o", ""], "the name is empty"),
+        (["render", "x.world", "-o", "null", "--save-world", ""], "--save-world: the name is empty"),
+        (["calibrate", "pocket", "-o", ""], "the name is empty"),
+        (["render", "x.world", "-o", "null", "--density", "0"], "'0' must be above 0 and at most 1"),
+    ],
+)
+def test_wrong_usage_is_said_in_plain_words(capsys, arguments, words):
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_the_reader_lies_with_its_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["dreams"], ["recall", "--episodes", "0"], ["drift", "--seconds", "0"]]
+    "arguments", [[], ["looks"], ["dreams"], ["recall", "--episodes", "0"], ["drift", "--seconds", "0"]]
 )
 def test_wrong_usage(arguments, capsys):
     assert main(["eval", *arguments]) == 2

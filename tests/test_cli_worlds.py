@@ -79,6 +79,7 @@ def test_a_branch_and_a_block_are_rendered(project, tmp_path, capsys) -> None:
     earlier = tmp_path / "earlier"
     render(capsys, "--world", world, "--from-block", 3, "--seconds", 0.75, "--save-world", earlier)
     assert torch.equal(latents(earlier), latents(world)[:4])
+    assert render(capsys, "--world", world, "--seconds", 0.75)["frames"] == 12  # behind the project's end
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,11 @@ def test_a_branch_and_a_block_are_rendered(project, tmp_path, capsys) -> None:
     [
         (["--branch", "Nobody"], 1, "no branch 'Nobody'"),
         (["--from-block", "99"], 1, "ends before block 99"),
+        (
+            ["--from-block", "99", "--seconds", "1"],
+            1,
+            "ends before block 99: begin at block 11 or an earlier",
+        ),
         (["--world", "x"], 2, "either a project or"),
         (["--save-pages"], 2, "--save-world"),
     ],

@@ -101,9 +101,25 @@ def test_a_tier_that_changes_bits_is_found(model, monkeypatch):
 def test_a_tier_that_loses_or_refuses_pages_is_found(model, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("x")
     config = EngineConfig(cache=replace(EngineConfig().cache, folder=tmp_path / "file"))
-    assert find(examine(model, config=config), "memory", "disk self-test").status == "failed"
+    assert find(examine(model, config=config), "memory", "disk self-test").status == "warning"
     monkeypatch.setattr(TieredStore, "acquire", lambda self, handles: [None for _ in handles])
     assert "could not be read" in find(examine(model), "memory", "device self-test").text
+
+
+def test_worlds_can_be_made_without_a_cache_folder(model, monkeypatch, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert main(["doctor", "--model", str(model), "--device", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("  ! disk") and "the world goes on without it" in line for line in lines)
+    assert lines[-1].startswith("Worlds can be made here")
+    assert "where ! stands" in lines[-1]
+
+
+@pytest.mark.parametrize(("cores", "said"), [(1, ", 1 core to use"), (3, ", 3 cores to use")])
+def test_cores_are_counted(monkeypatch, cores, said):
+    monkeypatch.setattr(doctor.os, "sched_getaffinity", lambda _process: set(range(cores)), raising=False)
+    assert said in find(doctor._device("cpu")[1], "device", "processor").text
 
 
 def test_a_wrong_kernel_is_found(model, monkeypatch):

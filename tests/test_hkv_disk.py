@@ -313,6 +313,32 @@ def test_case_11_a_disk_without_room_for_one_page_is_told_at_the_start(tmp_path,
     bank.close()
 
 
+@pytest.mark.parametrize(
+    ("free_pages", "said", "helps"), [(0.9, "are free at", False), (1, "pages may take", True)]
+)
+def test_case_11_what_limits_a_small_disk_is_said_and_what_helps(
+    tmp_path, monkeypatch, free_pages, said, helps
+):
+    monkeypatch.setattr(
+        "worldattention.core.hkv.notices.free_bytes", lambda root: int(free_pages * FILE_BYTES) + 1
+    )
+    bank = make_bank(tmp_path, 1, 1, 0.5)
+    (text,) = bank.take_notices()
+    assert said in text
+    assert ("--disk-quota" in text, "free space" in text) == (helps, not helps)
+    assert bank.usage()[-1].active == helps
+    bank.close()
+
+
+def test_case_11_a_small_disk_that_cannot_be_written_is_called_so(tmp_path):
+    (tmp_path / "file").touch()
+    bank = make_bank(tmp_path / "file" / "cache", 1, 1, 0.5)
+    (text,) = bank.take_notices()
+    assert "cannot be written" in text
+    assert "quota" not in text
+    bank.close()
+
+
 def test_a_folder_that_cannot_be_made_is_one_notice(tmp_path):
     (tmp_path / "file").touch()
     bank = make_bank(tmp_path / "file" / "cache")

@@ -24,7 +24,7 @@ def machine(monkeypatch):
     """256 GB of memory, 500 GB of free disk."""
     memory = psutil.virtual_memory()._replace(total=256_000_000_000)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    monkeypatch.setattr(quotas, "_free_bytes", lambda folder: 500_000_000_000)
+    monkeypatch.setattr(quotas, "free_bytes", lambda folder: 500_000_000_000)
 
 
 def quota_bytes(cache):
@@ -64,7 +64,7 @@ def test_large_pages_get_a_minute_of_memory(machine, tmp_path):
 def test_a_small_machine_gives_no_more_than_its_part(machine, tmp_path, monkeypatch):
     memory = psutil.virtual_memory()._replace(total=32 * GIB)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    monkeypatch.setattr(quotas, "_free_bytes", lambda folder: 100 * GIB)
+    monkeypatch.setattr(quotas, "free_bytes", lambda folder: 100 * GIB)
     fitted, _ = fit_quotas(CacheConfig(), "cpu", tmp_path, page_bytes=WAN_PAGE)
     assert quota_bytes(fitted) == (4 * GIB, 16 * GIB, 50 * GIB)
 

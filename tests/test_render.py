@@ -79,7 +79,22 @@ def test_speed_counts_from_the_first_denoising_step(monkeypatch):
     assert engine.block == 2
     assert summary.first_block_ms == pytest.approx(3000.0)
     assert summary.fps == pytest.approx(16 / (6.0 - 0.001))
-    assert not summary.keeps_real_time
+    assert summary.steady_fps is None, "two blocks are the warm-up"
+
+
+@pytest.mark.parametrize(("blocks", "known"), [(7, False), (8, True)])
+def test_the_first_block_does_not_tell_how_fast_a_machine_is(monkeypatch, blocks, known):
+    clock = [100.0]
+    monkeypatch.setattr("worldattention.core.render.time.perf_counter", lambda: clock[0])
+
+    def wait(block):
+        clock[0] += 0.5 if block else 60.0
+
+    engine = FakeEngine(on_step=wait)
+    summary = play(RenderJob(project(), None, SMALL.block_seconds(blocks)), engine)
+    assert engine.block == blocks
+    assert summary.fps < 2
+    assert summary.steady_fps == (pytest.approx(24.0) if known else None)
 
 
 def test_title_and_project_are_in_the_video(tmp_path):

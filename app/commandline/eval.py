@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from worldattention.app.commandline import console
 from worldattention.app.commandline.early import check_options, check_targets
-from worldattention.app.commandline.options import Options, positive, seconds
+from worldattention.app.commandline.options import Options, WrongUsage, positive, seconds
 from worldattention.core.evaluation.records import EVERYTHING, Share, read_records
 from worldattention.core.files import failures_told, replacing
 
@@ -114,6 +114,8 @@ def _check(arguments: argparse.Namespace, options: Options) -> None:
     from worldattention.core.model_folder import check_autoencoder
 
     what = arguments.what
+    if what == "looks" and arguments.sheet is None and arguments.gif is None:
+        raise WrongUsage("looks makes pictures: say where to write them, with --sheet or --gif.")
     if arguments.sheet is not None:
         picture_kind(arguments.sheet)
     check_targets(

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from worldattention.core.config import ATTENTION_MODES, CODEC_NAMES, PRESETS, RETRIEVAL_POLICIES
 from worldattention.core.errors import UserError
@@ -122,6 +122,10 @@ class WrongUsage(UserError):
 
 class Parser(argparse.ArgumentParser):
     """Answers wrong usage with one sentence and exit code 2."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.register("type", Path, lambda text: Path(name(text)))
 
     def error(self, message: str) -> NoReturn:
         """Ends the program."""
@@ -266,6 +270,13 @@ def set_up_logging(debug: bool, chatty: bool = False) -> None:
         logging.getLogger("worldattention").setLevel(logging.INFO)
 
 
+def name(text: str) -> str:
+    """The name of a file or folder: Path would take an empty one for the folder where the command runs."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty: give one")
+    return text
+
+
 def seconds(text: str) -> float:
     """A positive length in seconds; both decimal separators are right."""
     value = _number(text)
@@ -294,7 +305,7 @@ def share(text: str) -> float:
     """A share above 0 and at most 1."""
     value = _number(text)
     if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"'{text}' does not lie above 0 and at most at 1")
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' must be above 0 and at most 1")
     return value
 
 

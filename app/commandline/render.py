@@ -13,7 +13,7 @@ from worldattention.app.commandline import console
 from worldattention.app.commandline.early import check_options
 from worldattention.app.commandline.interrupt import cancel_on_signal
 from worldattention.app.commandline.load import open_engine
-from worldattention.app.commandline.options import Options, seconds, whole
+from worldattention.app.commandline.options import Options, name, seconds, whole
 from worldattention.app.commandline.source import open_source
 from worldattention.core.errors import UserError
 
@@ -28,7 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     add = parser.add_argument
     add("project", nargs="?", type=Path, metavar="PROJECT", help="a .world file; leave it out with --world")
-    add("-o", "--output", required=True, metavar="OUT.mp4|null", help="the video; with null none is written")
+    add(
+        "-o",
+        "--output",
+        type=name,
+        required=True,
+        metavar="OUT.mp4|null",
+        help="the video; with null none is written",
+    )
     add("--seconds", type=seconds, metavar="S", help="length of the video (default: the project's)")
     add(
         "--telemetry",
@@ -52,6 +59,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _check_apart(world: Path | None, *files: Path | None) -> None:
+    """Raises UserError for a file that has the world's name, or would be replaced together with its folder."""
+    for file in files:
+        if (
+            world is not None
+            and file is not None
+            and world.resolve() in (file.resolve(), *file.resolve().parents)
+        ):
+            raise UserError(
+                f"'{file}' cannot lie where the world is saved: name another place for one of them."
+            )
+
+
 def unknown_prompts(engine: object, timeline: Timeline) -> list[str]:
     """A sentence for each prompt that the model's world does not know."""
     understand = getattr(engine, "understand", None)
@@ -63,6 +83,7 @@ def unknown_prompts(engine: object, timeline: Timeline) -> list[str]:
 
 def run(arguments: argparse.Namespace, options: Options) -> int:
     """Renders. Raises UserError or Cancelled."""
+    from worldattention.core.geometry import FPS
     from worldattention.core.model_folder import geometry_of, model_folder
     from worldattention.core.render import RenderJob, render
 
@@ -71,7 +92,8 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
     log = arguments.telemetry
     if log is not None and arguments.project is not None and log.resolve() == arguments.project.resolve():
         raise UserError(f"'{log}' is the project itself: name another file for the telemetry.")
-    job = RenderJob(source.project, output, arguments.seconds, log, source.from_block)
+    _check_apart(arguments.save_world, output, log)
+    job = RenderJob(source.project, output, arguments.seconds, log, source.from_block, source.made)
     job.check()
     check_options(options)
     job.frames(geometry_of(model_folder(options.model)))
@@ -95,9 +117,9 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
         device, backend = engine.device_name, engine.backend
     for notice in summary.notices:
         console.note(notice)
-    if not summary.keeps_real_time:
+    if summary.steady_fps is not None and summary.steady_fps < FPS:
         console.note(
-            f"This machine made {summary.fps:.1f} frames a second; the video plays 16, so a live world "
+            f"This machine made {summary.steady_fps:.1f} frames a second; the video plays 16, so a live world "
             "would be slower than real time."
         )
     result = asdict(summary) | {"load_s": load_s, "device": device, "backend": backend}

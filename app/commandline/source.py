@@ -29,6 +29,7 @@ class Source:
     world: SavedWorld | None
     branch: str | None
     from_block: int
+    made: int  # blocks that were made before
     _log: TelemetryLog  # of the blocks so far
 
     def open(self, engine: Engine, options: Options, cancel: Callable[[], bool]) -> Rendering:
@@ -144,6 +145,8 @@ def open_source(arguments: argparse.Namespace) -> Source:
     block = arguments.from_block
     if block is None:
         block = world.blocks if world is not None else 0
+    history = project.history
+    made = max(len(history.records(history.current)), world.blocks if world is not None else 0)
     from worldattention.core.telemetry_log import TelemetryLog
 
-    return Source(project, world, arguments.branch, block, TelemetryLog())
+    return Source(project, world, arguments.branch, block, made, TelemetryLog())

@@ -1584,7 +1584,7 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>‘{}’ 모델에는 HSA 매개변수가 없어 ‘{}’ 어텐션을 쓸 수 없습니다. dense나 sparse를 고르세요.</translation>
     </message>
     <message>
-        <source>The density must lie above 0 and at most at 1, not {}.</source>
+        <source>The density must be above 0 and at most 1, not {}.</source>
         <translation>밀도는 0보다 크고 1 이하여야 하며 {}일 수 없습니다.</translation>
     </message>
     <message>
@@ -1712,8 +1712,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>읽을 수 없습니다: {}.</translation>
     </message>
     <message>
-        <source>It is broken at line {}, column {}: {}.</source>
-        <translation>{}행 {}열에서 깨졌습니다: {}.</translation>
+        <source>It is no whole JSON: it breaks off or is broken at line {}, column {}.</source>
+        <translation>온전한 JSON이 아닙니다. {}행 {}열에서 끊겼거나 깨졌습니다.</translation>
     </message>
     <message>
         <source>The project holds a value that no file can: correct it before saving.</source>
@@ -1868,8 +1868,12 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>메모리가 가득 찼고 디스크는 더 받지 못하여, 가장 오래전에 쓴 페이지부터 버립니다. 더 많이 보관하려면 DRAM 할당량을 늘리세요.</translation>
     </message>
     <message>
-        <source>No whole page fits on the disk: one takes {}, and the disk quota for {} is {}; free space there or raise --disk-quota.</source>
-        <translation>디스크에 온전한 페이지가 하나도 들어가지 않습니다. 페이지 하나는 {0}인데 {1}의 디스크 할당량은 {2}입니다. 그곳에 공간을 확보하거나 디스크 할당량을 늘리세요.</translation>
+        <source>No whole page fits on the disk: one takes {}, and only {} are free at {}; free space there.</source>
+        <translation>디스크에 온전한 페이지가 하나도 들어가지 않습니다. 페이지 하나는 {0}인데 {2}의 남은 공간은 {1}뿐입니다. 그곳에 공간을 확보하세요.</translation>
+    </message>
+    <message>
+        <source>No whole page fits on the disk: one takes {}, and of the {} free at {} pages may take {}; raise --disk-quota.</source>
+        <translation>디스크에 온전한 페이지가 하나도 들어가지 않습니다. 페이지 하나는 {0}인데 {2}의 남은 공간 {1} 중 페이지에 쓸 수 있는 것은 {3}입니다. 디스크 할당량을 늘리세요.</translation>
     </message>
     <message>
         <source>The disk tier is off, because {} cannot be written ({}); the world goes on without it. Free space there before the next start.</source>
@@ -1916,7 +1920,7 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>분기 두 개의 이름이 ‘{}’입니다. 이름을 서로 다르게 하세요.</translation>
     </message>
     <message>
-        <source>Its history has a timestep that does not lie above 0 and at most at 1000: correct it.</source>
+        <source>Its history has a timestep that is not above 0 and at most 1000: correct it.</source>
         <translation>기록에 0보다 크고 1000 이하가 아닌 시점이 있습니다. 고치세요.</translation>
     </message>
     <message>
@@ -2050,6 +2054,10 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
     <message>
         <source>The folder &apos;{}&apos; holds other things: name a new one for the world.</source>
         <translation>폴더 ‘{}’에 다른 것이 들어 있습니다. 월드를 둘 새 폴더를 쓰세요.</translation>
+    </message>
+    <message>
+        <source>The folder &apos;{}&apos; cannot be replaced: name a new one for the world.</source>
+        <translation>폴더 ‘{}’을(를) 바꿀 수 없습니다. 월드를 둘 새 폴더를 쓰세요.</translation>
     </message>
     <message>
         <source>The world could not be saved to &apos;{}&apos;: {}.</source>

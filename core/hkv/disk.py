@@ -73,6 +73,7 @@ class DiskTier:
         self._staged: OrderedDict[int, tuple[StoredPage, bool]] = OrderedDict()
         self._demanded: set[int] = set()
         self._bad: set[int] = set()
+        self._gone = False
         self._pool = LockedPool() if options.gpu is not None else None
         self._lost: list[int] = []
         self._notices: list[str] = []
@@ -80,13 +81,14 @@ class DiskTier:
         self._side = SideStream()
         page = self._file_bytes(PageInfo(0, 0, options.page_frames, 0, 0))
         if 0 < quota_bytes < page:
-            self._notices.append(no_page_on_disk(root, quota_bytes, page))
+            said, self.active = no_page_on_disk(root, quota_bytes, page)
+            self._notices.append(said)
         remove_dead_sessions(root)
 
     @property
     def used_bytes(self) -> int:
-        """Bytes of all files, spare ones included."""
-        return self._home_bytes + self._spare_bytes
+        """Bytes of all files, spare ones included; none once their folder is gone."""
+        return 0 if self._gone else self._home_bytes + self._spare_bytes
 
     def could_hold(self, info: PageInfo) -> bool:
         """Whether the file would fit into the quota at all."""
@@ -388,4 +390,5 @@ class DiskTier:
         if self.active:
             log.warning("the disk tier is off: %s", error)
             self._notices.append(disk_off(self._root, error))
+            self._gone = self._session is not None and not self._session.is_there
         self.active = False

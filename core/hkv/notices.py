@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from worldattention.core.units import format_bytes
+from worldattention.core.files import check_makeable
+from worldattention.core.hkv.quotas import format_bytes, free_bytes
 
 DROPPING = (
     "The memory is full, so the pages used longest ago are being dropped, on the disk every second page of "
@@ -29,9 +30,22 @@ def disk_off(root: Path, error: Exception) -> str:
     return f"The disk tier is off, because {root} cannot be written ({reason}); the world goes on without it."
 
 
-def no_page_on_disk(root: Path, quota_bytes: int, page_bytes: int) -> str:
-    """The disk tier cannot hold one page of full length."""
-    return (
-        f"No whole page fits on the disk: one takes {format_bytes(page_bytes)}, and the disk quota for {root} is "
-        f"{format_bytes(quota_bytes)}; free space there or raise --disk-quota."
+def no_page_on_disk(root: Path, quota_bytes: int, page_bytes: int) -> tuple[str, bool]:
+    """Why the disk tier cannot hold one page of full length, and whether a larger quota would help."""
+    try:
+        check_makeable(root)
+        free = free_bytes(root)
+    except OSError as error:
+        return disk_off(root, error), False
+    page = format_bytes(page_bytes)
+    if free < page_bytes:
+        text = (
+            f"No whole page fits on the disk: one takes {page}, and only {format_bytes(free)} are free at {root}; "
+            "free space there."
+        )
+        return text, False
+    text = (
+        f"No whole page fits on the disk: one takes {page}, and of the {format_bytes(free)} free at {root} pages may "
+        f"take {format_bytes(quota_bytes)}; raise --disk-quota."
     )
+    return text, True

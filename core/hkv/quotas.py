@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _GENEROUS = {"device": (4, 8), "dram": (30, 2), "disk": (60, 2)}
 """Pages that a tier holds by default, a minute's in DRAM, and the part of the machine's bytes that this may take."""
 
-__all__ = ["fit_quotas", "format_bytes", "parse_bytes"]
+__all__ = ["fit_quotas", "format_bytes", "free_bytes", "parse_bytes"]
 
 
 def fit_quotas(
@@ -46,7 +46,7 @@ def fit_quotas(
     there = {
         "device": _device_bytes(device) if str(device).startswith("cuda") else memory,
         "dram": memory,
-        "disk": _free_bytes(folder),
+        "disk": free_bytes(folder),
     }
     for name, available in there.items():
         quota = getattr(config, f"{name}_quota_bytes")
@@ -80,7 +80,7 @@ def _device_bytes(device: torch.device | str) -> int:
     return torch.cuda.mem_get_info(device)[1]
 
 
-def _free_bytes(folder: Path) -> int:
+def free_bytes(folder: Path) -> int:
     """Bytes free where `folder` is or will be."""
     place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     return shutil.disk_usage(place).free

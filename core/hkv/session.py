@@ -67,6 +67,15 @@ class CacheSession:
         if _identity(self.folder) != self._identity:
             raise OSError(errno.ESTALE, "the session's folder was replaced", str(self.folder))
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder is still the one that was made."""
+        try:
+            self.check()
+        except OSError:
+            return False
+        return True
+
     def close(self) -> None:
         """Remove the folder with all its pages and free the lock; may be called twice."""
         self._removal()
