@@ -19,6 +19,7 @@ import torch
 from worldattention.core.config import CacheConfig, EngineConfig
 from worldattention.core.doctor_qt import examine_qt
 from worldattention.core.errors import UserError
+from worldattention.core.hkv.notices import DROPPING, DROPPING_WITHOUT_DISK
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
 from worldattention.core.hkv.quotas import fit_quotas
 from worldattention.core.hkv.session import default_folder
@@ -267,7 +268,8 @@ def _page(index: int, shape: KVShape, frames: int, device: torch.device) -> Page
 def _read_back(store: TieredStore, handle: int, page: PageData, tier: str) -> tuple[Status, str]:
     there = store.tier_of(handle)
     if there != tier:
-        notices = " ".join(store.take_notices())
+        full = (DROPPING, DROPPING_WITHOUT_DISK)  # of these tiers of a page each, not of a world's
+        notices = " ".join(notice for notice in store.take_notices() if notice not in full)
         status: Status = "warning" if tier == "disk" else "failed"  # without its disk a world remembers less
         return status, f"the page went to '{there}' instead of this tier. {notices}".strip()
     (back,) = store.acquire([handle])

@@ -112,6 +112,7 @@ def test_worlds_can_be_made_without_a_cache_folder(model, monkeypatch, tmp_path,
     assert main(["doctor", "--model", str(model), "--device", "cpu"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("  ! disk") and "the world goes on without it" in line for line in lines)
+    assert not any("--dram-quota" in line for line in lines)
     assert lines[-1].startswith("Worlds can be made here")
     assert "where ! stands" in lines[-1]
 
