@@ -227,6 +227,11 @@ def _dice(painter: QPainter) -> None:
         painter.drawEllipse(QPointF(x, y), 0.5, 0.5)
 
 
+def _more(painter: QPainter) -> None:
+    for x in (3, 12):
+        _lines(painter, (x, 3), (x + 8, 12), (x, 21))
+
+
 def _history(painter: QPainter) -> None:
     _lines(painter, (4, 4), (4, 20), (20, 20))
     _lines(painter, (7, 15), (11, 10), (14, 13), (19, 6))
@@ -254,4 +259,5 @@ _DRAWINGS: dict[str, Draw] = {
     "lock": _lock,
     "dice": _dice,
     "history": _history,
+    "more": _more,
 }

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QMainWindo
 from worldattention.app import dialogs, icons, window_state
 from worldattention.app.about import AboutDialog
 from worldattention.app.actions import RECENT, SAMPLES, SPECS, fill_menus, make_actions
+from worldattention.app.appearance import Appearance
 from worldattention.app.branching import Branching
 from worldattention.app.edit_actions import EditActions
 from worldattention.app.exporting import ExportFlow
@@ -51,7 +52,10 @@ CLOSE_AGAIN_MS = 20
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a window is made of. `state_file` None: nothing is remembered and nothing is asked."""
+    """What a window is made of. `state_file` None: nothing is remembered and nothing is asked.
+
+    `look`: the theme and language that the application wears, where they are not those that are remembered.
+    """
 
     open_engine: OpenEngine
     open_session: OpenSession
@@ -62,6 +66,7 @@ class Setup:
     cache_folder: Path | None = None
     preferences: PreferencesStore = field(default_factory=lambda: PreferencesStore(None))
     language: PromptLanguage | None = None
+    look: Appearance | None = None
 
 
 class MainWindow(QMainWindow):
@@ -148,7 +153,8 @@ class MainWindow(QMainWindow):
                 self.timeline.view.addAction(actions[name])
         actions["smooth"].setChecked(True)
         store, state_file = self._setup.preferences, self._setup.state_file
-        self.settings = SettingsFlow(self, store, state_file, self._setup.cache_folder or default_cache())
+        cache_folder = self._setup.cache_folder or default_cache()
+        self.settings = SettingsFlow(self, store, state_file, cache_folder, self._setup.look)
         self.export_flow = ExportFlow(self)
         self.recording_flow = RecordingFlow(self, state_file.parent if state_file is not None else None)
         self.failure = FailureFlow(self)

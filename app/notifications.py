@@ -81,6 +81,11 @@ class Notifications(QObject):
             if level is None or toast.notice.level == level:
                 self._remove(toast)
 
+    def withdraw(self, topic: Hashable) -> None:
+        """What was said on a topic is no longer so: its toast goes, the log keeps it."""
+        for toast in [toast for toast in self._toasts if toast.notice.topic == topic]:
+            self._remove(toast)
+
     @property
     def shown(self) -> list[Notice]:
         """The notices that are on the screen."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
@@ -36,6 +36,8 @@ INVITATION = QT_TRANSLATE_NOOP(
 )
 SLOW_BLOCKS = 6
 """Blocks after which a machine that is too slow is told to be."""
+SLOW = "slow"
+"""The topic of that notice."""
 
 
 class Presenter(QObject):
@@ -47,7 +49,8 @@ class Presenter(QObject):
         self._world = window.world
         self._model = window.model
         self._good_settings = window.settings_bar.settings
-        self._told_slow = False
+        self._told_change: tuple[Hashable, ProjectSettings] = None, self._good_settings
+        self._told_slow = False  # once of a world
         self._overlay: Callable[[], Overlay | None] = lambda: None
         window.prompt_box.language = language
         world = self._world
@@ -98,6 +101,9 @@ class Presenter(QObject):
         self._model.forget_world()
         window.viewport.show_frame(None)
         window.notifications.clear(ERROR)
+        window.status.forget_world()
+        self._told_slow = False
+        self._withdraw_slow()
         window.prompt_box.forget_world()
         window.panels.clear()
 
@@ -149,19 +155,26 @@ class Presenter(QObject):
         if message.refused is not None:
             self.refuse_settings(message.refused, settings, offer_restart=True)
             return
+        topic = ("settings", self._world.epoch, message.block)
+        if topic != self._told_change[0]:
+            self._told_change = topic, self._good_settings
         self._good_settings = settings
-        words = self.tr(
-            "From block {block} on: {preset}, {attention}, {retrieval}, density {density}, {steps} steps, seed {seed}."
-        ).format(
-            block=message.block,
-            preset=settings.preset,
-            attention=settings.attention,
-            retrieval=settings.retrieval,
-            density="τ" if settings.density is None else f"{100 * settings.density:g} %",
-            steps=settings.steps,
-            seed=settings.seed,
-        )
-        self._window.notifications.tell(words, topic=("settings", self._world.epoch, message.block))
+        changes = self._changes(self._told_change[1], settings) or self.tr("as before")
+        words = self.tr("From block {block} on: {changes}.").format(block=message.block, changes=changes)
+        self._window.notifications.tell(words, topic=topic)
+
+    def _changes(self, before: ProjectSettings, now: ProjectSettings) -> str:
+        """What differs, in words."""
+        density = "τ" if now.density is None else f"{100 * now.density:g} %"
+        words = {
+            "preset": self.tr("preset {}").format(now.preset),
+            "attention": self.tr("attention {}").format(now.attention),
+            "retrieval": self.tr("memory {}").format(now.retrieval),
+            "density": self.tr("density {}").format(density),
+            "steps": self.tr("1 step") if now.steps == 1 else self.tr("{} steps").format(now.steps),
+            "seed": self.tr("seed {}").format(now.seed),
+        }
+        return ", ".join(said for name, said in words.items() if getattr(before, name) != getattr(now, name))
 
     def _begun(self, message: Begun) -> None:
         self._model.set_locked(message.locked_seconds)
@@ -203,16 +216,23 @@ class Presenter(QObject):
 
     def _tell_when_slow(self) -> None:
         fps = self._world.made_fps
+        if fps is not None and fps >= FPS:
+            self._withdraw_slow()
         if self._told_slow or self._world.blocks < SLOW_BLOCKS or fps is None or fps > 0.95 * FPS:
             return
         self._told_slow = True
         self._window.notifications.tell(
             self.tr(
-                "This machine makes the world more slowly than it plays, so the picture waits now and then. "
+                "This machine makes the world more slowly than it plays, so the picture slows down. "
                 "A lower density is quicker."
             ),
             WARNING,
+            topic=SLOW,
         )
+
+    def _withdraw_slow(self) -> None:
+        self._window.notifications.withdraw(SLOW)
+        self._window.status.forget_notice(SLOW)
 
     def _failed(self, message: Failed) -> None:
         self._lay_over(

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
 from worldattention.app import appearance, theme
+from worldattention.app.appearance import Appearance
 from worldattention.app.notifications import INFO, WARNING
 from worldattention.app.preferences import PreferencesStore
 from worldattention.app.settings_dialog import Choice, SettingsDialog
@@ -19,17 +20,25 @@ if TYPE_CHECKING:
 
 
 class SettingsFlow(QObject):
-    """Theme, language and scaling change at once, what makes the world with the next world."""
+    """Theme, language and scaling change at once, what makes the world with the next world.
+
+    `look`: what is in force at the start, where the command line overrules what is remembered.
+    """
 
     def __init__(
-        self, window: MainWindow, store: PreferencesStore, state_file: Path | None, cache_folder: Path
+        self,
+        window: MainWindow,
+        store: PreferencesStore,
+        state_file: Path | None,
+        cache_folder: Path,
+        look: Appearance | None = None,
     ) -> None:
         super().__init__(window)
         self._window = window
         self._store = store
         self._state_file = state_file
         self._cache_folder = cache_folder
-        self._look = appearance.remembered(state_file)
+        self._look = look or appearance.remembered(state_file)
         window.files.blank = lambda: store.current.new_project()
 
     def start(self) -> None:
@@ -60,7 +69,11 @@ class SettingsFlow(QObject):
             appearance.speak(app, choice.appearance.language)
             QTimer.singleShot(0, dialog, lambda: self._ask_again(dialog))
         if self._state_file is not None:
-            appearance.remember(self._state_file, choice.appearance)
+            kept = appearance.remembered(self._state_file)  # what the command line overruled stays as it was
+            new = choice.appearance
+            theme_kept = new.theme if new.theme != look.theme else kept.theme
+            language_kept = new.language if new.language != look.language else kept.language
+            appearance.remember(self._state_file, Appearance(theme_kept, language_kept))
         try:
             self._store.save(choice.preferences)
         except UserError as error:

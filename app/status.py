@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Hashable
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QWidget
@@ -27,6 +28,7 @@ class StatusBar(QStatusBar):
         self._telemetry: BlockTelemetry | None = None  # of the block that is told
         self._newest = True  # whether no later one is made
         self._latency_s: float | None = None
+        self._topic: Hashable = None  # of the notice
         self.notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         for field in (self.device, self.block, self.tiers, self.latency):
             self.addWidget(field)
@@ -69,6 +71,13 @@ class StatusBar(QStatusBar):
         self.device.setToolTip(tip(why))
         self.device.setAccessibleDescription(why)
 
+    def forget_world(self) -> None:
+        """Another world begins: what is told of the blocks is not of it."""
+        self._telemetry = self._latency_s = None
+        for field in (self.block, self.tiers, self.latency):
+            field.clear()
+        self.block.setToolTip("")
+
     def _write_block(self) -> None:
         telemetry = self._telemetry
         if telemetry is None:
@@ -97,11 +106,15 @@ class StatusBar(QStatusBar):
     def show_notice(self, notice: Notice) -> None:
         """The last thing that was said, when it no longer stands over the picture."""
         theme.set_tone(self.notice, {WARNING: "warning", ERROR: "danger"}.get(notice.level, "muted"))
+        self._topic = notice.topic
         self.notice.setText(notice.text)
         self.notice.setToolTip(tip(notice.text))
 
-    def forget_notice(self) -> None:
-        """Nothing was said lately."""
+    def forget_notice(self, topic: Hashable = None) -> None:
+        """Nothing was said lately; with a `topic`, nothing on that."""
+        if topic is not None and topic != self._topic:
+            return
+        self._topic = None
         self.notice.clear()
         self.notice.setToolTip("")
 

@@ -36,6 +36,8 @@ QToolButton:pressed, QPushButton:pressed {{ background: {c.line}; }}
 QToolButton:focus, QPushButton:focus {{ border: 1px solid {c.accent}; }}
 QToolButton:checked {{ background: {c.hover}; color: {c.text}; border: 1px solid {c.danger}; }}
 QToolButton[flat="true"]:checked, QToolButton[segment="true"]:checked {{ border: 1px solid transparent; }}
+QToolButton#qt_toolbar_ext_button {{ background: transparent; border: none; padding: 0; }}
+QToolButton#qt_toolbar_ext_button:hover {{ background: {c.hover}; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {c.disabled}; background: {c.panel}; }}
 QToolButton[flat="true"] {{ background: transparent; padding: 2px; border-radius: 5px; }}
 QToolButton[flat="true"]:hover {{ background: {c.hover}; }}

@@ -214,6 +214,7 @@ class MainToolBar(QToolBar):
         self.addWidget(settings)
         self._settings = settings
         self._add(actions["export"])
+        self._more = self._rest_button()
         worded(self, self._speak)
 
     def _speak(self) -> None:
@@ -221,6 +222,7 @@ class MainToolBar(QToolBar):
         for action in self.actions():
             if action.text():
                 self.widgetForAction(action).setAccessibleName(action.text().removesuffix(" …"))
+        name_button(self._more, self.tr("More"))
         self._rate.setAccessibleName(self.tr("Frame rate"))
         self._rate.setToolTip(self.tr("Frames shown a second (always 16), and how fast the world is made"))
         self.show_rate(*self._shown)
@@ -248,6 +250,14 @@ class MainToolBar(QToolBar):
     def rate_text(self) -> str:
         """The frame rate as it is shown."""
         return self._rate.accessibleDescription()
+
+    def _rest_button(self) -> QToolButton:
+        """Qt's own, which opens what has no room; its arrow is black, and too large for where it stands."""
+        button = self.findChild(QToolButton, "qt_toolbar_ext_button")
+        assert isinstance(button, QToolButton)
+        button.setIcon(icons.icon("more"))
+        button.setIconSize(QSize(12, 12))
+        return button
 
     def _add(self, action: QAction) -> QToolButton:
         self.addAction(action)

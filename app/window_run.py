@@ -64,8 +64,9 @@ def run(
     saved = project_path if project_path is not None and is_saved_world(project_path) else None
     setup = make_setup(project_path if saved is None else None, options, remember=screenshot is None)
     kept = remembered(setup.state_file)
-    take_on(app, Appearance(colours or kept.theme, language or kept.language))
-    window = MainWindow(setup)
+    look = Appearance(colours or kept.theme, language or kept.language)
+    take_on(app, look)
+    window = MainWindow(replace(setup, look=look))
     if size is not None:
         window.resize(*size)
     shot = Screenshot(window, screenshot, after_blocks or 8) if screenshot is not None else None

@@ -28,8 +28,8 @@ def parse_bytes(text: str) -> int:
 
 
 def format_bytes(amount: int) -> str:
-    """A short figure for people: `2.30 GB`, `512 MB`."""
+    """A short figure for people: `2.3 GB`, `512 MB`; `parse_bytes` reads it."""
     for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
         if amount >= 1000**power:
             return f"{amount / 1000**power:.3g} {unit}"
-    return f"{amount} bytes"
+    return f"{amount} B"

@@ -213,7 +213,13 @@ def test_errors_stay_and_news_go(notices, qtbot, monkeypatch):
 
 def test_every_icon_draws_something(qapp):
     images = []
-    for name in {spec.icon for spec in SPECS.values() if spec.icon} | {"pause", "send", "close", "dice"}:
+    for name in {spec.icon for spec in SPECS.values() if spec.icon} | {
+        "pause",
+        "send",
+        "close",
+        "dice",
+        "more",
+    }:
         image = icons.icon(name).pixmap(32, 32).toImage()
         inked = sum(image.pixelColor(x, y).alpha() > 100 for x in range(32) for y in range(32))
         assert inked > 15, name

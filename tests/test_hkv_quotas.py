@@ -67,7 +67,7 @@ def test_nonsense_is_refused_in_one_sentence(text):
 
 def test_figures_for_people():
     assert [format_bytes(n) for n in (0, 999, 2_300_000_000, 512_000_000, 1500)] == [
-        "0 bytes", "999 bytes", "2.3 GB", "512 MB", "1.5 kB",
+        "0 B", "999 B", "2.3 GB", "512 MB", "1.5 kB",
     ]  # fmt: skip
 
 

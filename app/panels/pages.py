@@ -49,7 +49,9 @@ class PagesPanel(PanelDock):
         column.addWidget(self.scale)
         self.fill(body, (self._choice,))
         self.history = PageHistory()
+        self._strip_middle = 0.0
         self.plot.describe = self._describe
+        self.plot.view.sigResized.connect(lambda _view: self._letter())
         self.plot.hovered.connect(self._hovered)
         self.plot.pointed.connect(lambda row: self.page_pointed.emit(self._page(row)))
         self.plot.row_clicked.connect(lambda row: self.page_chosen.emit(self._page(row)))
@@ -97,7 +99,7 @@ class PagesPanel(PanelDock):
         self._strip.clear()
         self._frames.setData([], [])
         self._marks.setData([], [])
-        self._letter([], 1.0)
+        self._letter()
         self.scale.clear()
         self.set_readout("")
 
@@ -127,6 +129,7 @@ class PagesPanel(PanelDock):
         self._draw_strip(left - 2 * strip, strip, pages)
         self._draw_runs(left)
         self.plot.setRange(QRectF(left - 2.5 * strip, -0.5, shown + 2.5 * strip, max(pages, 4)), padding=0)
+        self._letter()
         self.plot.set_ticks(
             "bottom",
             steps(first and first + shown // 32, first + shown - 1, 8),  # clear of the strip's name
@@ -158,10 +161,13 @@ class PagesPanel(PanelDock):
         colours[: len(tiers), 0] = [table[tier] for tier in tiers]
         self._strip.setImage(colours, levels=(0, 255), autoLevels=False)
         self._strip.setRect(QRectF(left, -0.5, width, pages))
-        roomy = self.plot.view.height() >= LETTER_HEIGHT * max(pages, 4)
-        self._letter(tiers if roomy else [], left + width / 2)
+        self._strip_middle = left + width / 2
 
-    def _letter(self, tiers: list[str], x: float) -> None:
+    def _letter(self) -> None:
+        """The tier of each page in a letter, where every row is high enough for one."""
+        view = self.plot.view
+        roomy = view.height() >= LETTER_HEIGHT * view.viewRect().height()
+        tiers = [page.tier for page in self.history.pages] if roomy else []
         while len(self._letters) < len(tiers):
             text = pg.TextItem("", anchor=(0.5, 0.5))
             text.setFont(theme.font(9))
@@ -171,7 +177,7 @@ class PagesPanel(PanelDock):
             item.setVisible(index < len(tiers))
             if index < len(tiers):
                 item.setText(theme.TIER_LEVELS[tiers[index]], theme.WINDOW)
-                item.setPos(x, index)
+                item.setPos(self._strip_middle, index)
 
     def _draw_runs(self, left: float) -> None:
         x: list[float] = []

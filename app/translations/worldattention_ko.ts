@@ -806,6 +806,10 @@
 <context>
     <name>MainToolBar</name>
     <message>
+        <source>More</source>
+        <translation>더 보기</translation>
+    </message>
+    <message>
         <source>Toolbar</source>
         <translation>도구 모음</translation>
     </message>
@@ -1146,8 +1150,8 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>첫 그림을 만드는 중입니다</translation>
     </message>
     <message>
-        <source>This machine makes the world more slowly than it plays, so the picture waits now and then. A lower density is quicker.</source>
-        <translation>이 컴퓨터는 월드를 재생 속도보다 느리게 생성하므로 화면이 가끔 기다립니다. 밀도를 낮추면 빨라집니다.</translation>
+        <source>This machine makes the world more slowly than it plays, so the picture slows down. A lower density is quicker.</source>
+        <translation>이 컴퓨터는 월드를 재생 속도보다 느리게 생성하므로 화면도 느려집니다. 밀도를 낮추면 빨라집니다.</translation>
     </message>
     <message>
         <source>The world stands still</source>
@@ -1166,8 +1170,40 @@ A woman in a yellow shirt flies a kite in the city in the morning.</source>
         <translation>아직 생성되지 않음</translation>
     </message>
     <message>
-        <source>From block {block} on: {preset}, {attention}, {retrieval}, density {density}, {steps} steps, seed {seed}.</source>
-        <translation>블록 {block}부터: {preset}, {attention}, {retrieval}, 밀도 {density}, {steps}단계, 시드 {seed}.</translation>
+        <source>From block {block} on: {changes}.</source>
+        <translation>블록 {block}부터: {changes}.</translation>
+    </message>
+    <message>
+        <source>as before</source>
+        <translation>이전과 같음</translation>
+    </message>
+    <message>
+        <source>preset {}</source>
+        <translation>프리셋 {}</translation>
+    </message>
+    <message>
+        <source>attention {}</source>
+        <translation>어텐션 {}</translation>
+    </message>
+    <message>
+        <source>memory {}</source>
+        <translation>메모리 {}</translation>
+    </message>
+    <message>
+        <source>density {}</source>
+        <translation>밀도 {}</translation>
+    </message>
+    <message>
+        <source>1 step</source>
+        <translation>1단계</translation>
+    </message>
+    <message>
+        <source>{} steps</source>
+        <translation>{}단계</translation>
+    </message>
+    <message>
+        <source>seed {}</source>
+        <translation>시드 {}</translation>
     </message>
     <message>
         <source>the past · {}</source>
