@@ -17,7 +17,7 @@ from worldattention.core.evaluation.recall import (
     evaluate_recall as evaluate_recall_in,
 )
 from worldattention.core.evaluation.recall_plan import plan_episode
-from worldattention.core.evaluation.recall_report import agreement, majority
+from worldattention.core.evaluation.recall_report import agreement, majority, report_of_records
 from worldattention.core.evaluation.statistics import Hits
 from worldattention.core.evaluation.variety import entropy, expected_entropy, variety
 from worldattention.core.evaluation.worlds import OneWorld
@@ -235,3 +235,30 @@ def test_majority_and_agreement():
     assert majority([{"a": 1, "b": 2}, {"a": 1}, {"a": 3, "b": 4}]) == {"a": 1, "b": 2}
     assert majority([]) == {}
     assert agreement({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 9}) == Hits(1, 3)
+
+
+def test_who_and_what_moves_is_reported_apart_from_the_place():
+    first = {"layout": 1, "house_1": 2, "skin": 0, "hair": 1, "trousers": 2, "kite": 5}
+    about = {"what": "recall", "attention": "hsa", "seed": 0, "place": 0, "pages": 35, "recalled": [3, 3]}
+    back = {"layout": 1, "house_1": 3, "skin": 0, "hair": 1, "trousers": 0, "kite": 5}
+    records = [
+        {**about, "index": 0, "variant": "hkv", "first": first, "earlier": first, "back": back},
+        {
+            **about,
+            "index": 0,
+            "variant": "none",
+            "first": first,
+            "earlier": first,
+            "back": {"layout": 1, "kite": 4},
+        },
+    ]
+    report = report_of_records(records)
+    assert report.estimates["hkv"].accuracy == 1 / 2, "two of the place are asked, not six"
+    assert report.moving["person"]["hkv"].accuracy == 2 / 3
+    assert report.moving["prop"]["hkv"].accuracy == 1
+    assert report.moving["person"]["none"].accuracy == report.moving["prop"]["none"].accuracy == 0
+    assert report.moving["person"]["ceiling"].accuracy == 1
+    assert report.by_attribute["hkv"]["trousers"] == 0
+    assert "| person | 0.667 | 0.000 | 1.000 |" in report.to_markdown()
+    places = [{**record, "first": {"layout": 1}, "earlier": {"layout": 1}} for record in records]
+    assert report_of_records(places).moving == {}
