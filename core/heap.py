@@ -2,6 +2,7 @@
 
 Pages that share the heap with short-lived activations break it up, by tens of megabytes a minute: an allocator
 puts the one into the holes which the other leaves. So lasting memory is mapped from the system, and goes back to it.
+The heap itself lies in huge pages, so that a pass of the model does not wait for the addresses of its numbers.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3  # malloc.h
+_USUAL_TOP_PAD = 128 << 10
 _MAPPED_BYTES = 32 << 20
 _KEPT_BYTES = 256 << 20
+_AHEAD_BYTES = 512 << 20  # the pocket world with its weights; address space until it is used
+_HUGE_PAGE_BYTES = 2 << 20
 _HUGE_BYTES = 4 << 20  # from here on huge pages: thousands of page faults fewer for a page of keys
 
 
@@ -54,11 +58,33 @@ def _map(size_bytes: int) -> Tensor:
 def keep_heap() -> bool:
     """Lets the heap keep what every block needs anew, which else goes back to the system and is asked for again.
 
-    False where the C library is not glibc.
+    Called before weights are loaded, which lie in the heap too: from there on it grows in huge pages. In small ones
+    a block takes longer, the more the busier the machine's memory is, and holes that it fills only now and then count
+    as growth whenever that happens. False where the C library is not glibc.
     """
     if platform.libc_ver()[0] != "glibc":
         return False
     libc = ctypes.CDLL(None)
-    return bool(
-        libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES) and libc.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
-    )
+    mapped = libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+    kept = libc.mallopt(_M_TRIM_THRESHOLD, _AHEAD_BYTES + _KEPT_BYTES)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        _grow_in_huge_pages(libc)
+    return bool(mapped and kept)
+
+
+def _grow_in_huge_pages(libc: ctypes.CDLL) -> None:
+    """Takes address space for the main thread's heap ahead, and asks for huge pages there.
+
+    Elsewhere it changes nothing: other threads have heaps of their own, and a system may have no huge pages.
+    """
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    libc.free.restype, libc.free.argtypes = None, [ctypes.c_void_p]
+    libc.sbrk.restype, libc.sbrk.argtypes = ctypes.c_void_p, [ctypes.c_ssize_t]
+    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    libc.mallopt(_M_TOP_PAD, _AHEAD_BYTES)
+    piece = libc.malloc(_MAPPED_BYTES // 2)  # more than is free, so that the heap grows
+    libc.mallopt(_M_TOP_PAD, _USUAL_TOP_PAD)  # which counts for the heaps of all threads
+    libc.free(piece)
+    start, end = -(-(piece or 0) // _HUGE_PAGE_BYTES) * _HUGE_PAGE_BYTES, libc.sbrk(0)
+    if piece and start < end <= piece + _MAPPED_BYTES + _AHEAD_BYTES:
+        libc.madvise(start, end - start, mmap.MADV_HUGEPAGE)

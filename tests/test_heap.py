@@ -4,6 +4,7 @@ import mmap
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -33,6 +34,39 @@ assert copy.sum() == 6 << 20
 print(libc.mallinfo2().used - before)
 """
 
+HUGE_SCRIPT = """
+import resource
+import threading
+import torch
+from worldattention.core.heap import keep_heap
+
+def place(tensor):
+    flags = inside = ""
+    for line in open("/proc/self/smaps"):
+        name, _, rest = line.partition(" ")
+        if name[:1] in "0123456789abcdef":
+            first, _, last = name.partition("-")
+            inside = int(first, 16) <= tensor.data_ptr() + (8 << 20) < int(last, 16) and rest
+        elif inside and name == "VmFlags:":
+            return "[heap]" in inside, "hg" in rest.split()
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+for _ in range(2):  # as when a second world is opened
+    other = threading.Thread(target=keep_heap)
+    other.start()
+    other.join()
+    assert keep_heap()
+weights = torch.ones(20 << 20, dtype=torch.uint8)
+for _ in range(4):
+    before = faults()
+    block = [torch.ones(20 << 20, dtype=torch.uint8) for _ in range(15)]
+    del block
+assert keep_heap()
+print(*place(weights), faults() - before)
+"""
+
 
 def used_bytes() -> int:
     """What the script prints: bytes that became used in the heap."""
@@ -42,6 +76,16 @@ def used_bytes() -> int:
 
 def test_the_heap_is_told_to_keep_what_every_block_needs():
     assert keep_heap() == (platform.libc_ver()[0] == "glibc")
+
+
+def test_what_every_block_needs_lies_in_huge_pages_and_is_kept():
+    if platform.libc_ver()[0] != "glibc":
+        return
+    done = subprocess.run([sys.executable, "-c", HUGE_SCRIPT], capture_output=True, text=True, check=True)
+    in_heap, huge, faults = done.stdout.split()
+    assert in_heap == "True"
+    assert huge == str(Path("/sys/kernel/mm/transparent_hugepage").exists())
+    assert int(faults) < 100  # 300 MB would be 150, or 76,800 of small pages
 
 
 def test_case_7_what_lasts_takes_no_hole_of_the_heap():
