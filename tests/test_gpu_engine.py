@@ -4,6 +4,7 @@ One command on a machine with a GPU checks all: `pytest -m gpu`. Loading and com
 a process share one model, and most compare with one world that is made once.
 """
 
+import copy
 import gc
 import math
 import statistics
@@ -276,12 +277,14 @@ def test_streaming_decode_equals_one_decode_on_the_gpu():
 
 
 def test_a_compiled_decoder_equals_the_plain_one():
+    """As far as the type allows: bf16 is told from fp32, not from another bf16 that rounds elsewhere."""
     with CUDA:
         vae = AutoencoderKLWan(base_dim=16, dim_mult=[1, 2, 2, 2])
+    exact = WanStreamingDecoder(ready_to_decode(copy.deepcopy(vae), CUDA, torch.float32), CUDA, torch.float32)
     ready = ready_to_decode(vae, CUDA, torch.bfloat16)
     compiled = WanStreamingDecoder(ready, CUDA, torch.bfloat16, steady_decoder(ready, CUDA))
     plain = WanStreamingDecoder(ready, CUDA, torch.bfloat16)
     for _ in range(4):
         latents = torch.randn(3, 16, 8, 16)
-        got, expected = (decoder.decode_block(latents).float() for decoder in (compiled, plain))
-        assert (got - expected).abs().mean() < 1.0
+        true, got, expected = (decoder.decode_block(latents).float() for decoder in (exact, compiled, plain))
+        assert (got - true).abs().mean() < 2 * (expected - true).abs().mean() + 0.1

@@ -21,6 +21,7 @@ from worldattention.core.threads import stay_serial
 log = logging.getLogger(__name__)
 
 _IDS = count(1)
+RESTS = 2  # how much longer than it is coded a page that makes way lets the model alone
 
 
 class Loan:
@@ -204,11 +205,11 @@ class SideStream:
         self._stream.synchronize()
 
     def rest(self) -> None:
-        """In the middle of `run`: pauses for as long as the part since the last pause took.
+        """In the middle of `run`: pauses for `RESTS` times as long as the part since the last pause took.
 
         Coding takes the memory's bandwidth from the model, and nobody waits for a page that makes way.
         """
         if self._stream is not None:
             self._stream.synchronize()
-            time.sleep(time.perf_counter() - self._rested)
+            time.sleep(RESTS * (time.perf_counter() - self._rested))
             self._rested = time.perf_counter()
