@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from worldattention.core.heap import lasting_copy
 from worldattention.core.write_behind import WriteBehind
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ class LatentStore:
         if not self._shape:
             self._shape = tuple(latents.shape)
         number, self._count = self._count, self._count + 1
-        data = latents.reshape(-1).view(torch.uint8).numpy().tobytes()
+        data = lasting_copy(latents).view(-1).view(torch.uint8).numpy().data  # it may wait through a block
         self._file.write(number * len(data), data)
         return number
 

@@ -178,7 +178,7 @@ class _Pages:
         self.block = -1
         self.records: dict[int, PageRecord] = {}
 
-    def follow(self, block: int, data: bytes, anew: bool) -> None:
+    def follow(self, block: int, data: bytes | memoryview, anew: bool) -> None:
         """Goes on to the next block by its packed changes. Raises ValueError, TypeError or zlib.error."""
         changes = [PageRecord(*row) for row in zip(*json.loads(zlib.decompress(data)), strict=True)]
         if anew:

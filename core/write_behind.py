@@ -25,7 +25,7 @@ class _State:
 
     folder: Path | None
     lock: threading.Lock = field(default_factory=threading.Lock)
-    waiting: dict[int, bytes] = field(default_factory=dict)
+    waiting: dict[int, bytes | memoryview] = field(default_factory=dict)
     asked: SimpleQueue[int | threading.Event | None] = field(default_factory=SimpleQueue)
     descriptor: int | None = None
     failure: OSError | None = None
@@ -82,15 +82,15 @@ class WriteBehind:
         """Why the disk takes no more; what it did not take stays in memory."""
         return self._state.failure
 
-    def write(self, offset: int, data: bytes) -> None:
-        """Keeps a piece, without waiting."""
+    def write(self, offset: int, data: bytes | memoryview) -> None:
+        """Keeps a piece of single bytes, which nobody may change any more, without waiting."""
         if self._thread.ident is None:
             self._thread.start()
         with self._state.lock:
             self._state.waiting[offset] = data
         self._state.asked.put(offset)
 
-    def read(self, offset: int, size: int) -> bytes:
+    def read(self, offset: int, size: int) -> bytes | memoryview:
         """The piece at `offset`. Raises OSError where the disk does not give it back, whole."""
         state = self._state
         with state.lock:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from worldattention.core import heap
 from worldattention.core.models.vae import (
     AutoencoderConfig,
     PocketAutoencoder,
@@ -91,6 +92,44 @@ def test_state_can_be_kept_and_put_back(autoencoder: PocketAutoencoder) -> None:
     assert not torch.equal(frames, fresh)
     decoder.reset()
     assert torch.equal(decoder.decode_block(second), fresh)
+
+
+def test_case_07_what_is_remembered_keeps_no_activation_and_stays_where_it_is(
+    autoencoder: PocketAutoencoder,
+) -> None:
+    decoder, places = PocketStreamingDecoder(autoencoder, "cpu", torch.float32), set()
+    for _ in range(4):
+        decoder.decode_block(torch.randn(3, 5, 2, 2))
+        places.add(tuple(part.data_ptr() for part in decoder._state))
+        assert all(part.untyped_storage().nbytes() == part.nbytes for part in decoder._state)
+        assert all(part.is_contiguous(memory_format=torch.channels_last) for part in decoder._state)
+    assert len(places) == 1
+
+
+def test_case_07_frames_lie_outside_the_heap(
+    autoencoder: PocketAutoencoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapped: list[int] = []
+
+    class Mapping(heap.mmap.mmap):
+        def __new__(cls, *arguments, **options):
+            self = super().__new__(cls, *arguments, **options)
+            mapped.append(len(self))
+            return self
+
+    monkeypatch.setattr(heap.mmap, "mmap", Mapping)
+    frames = PocketStreamingDecoder(autoencoder, "cpu", torch.float32).decode_block(torch.randn(3, 5, 2, 2))
+    assert mapped[-1] == frames.nbytes
+
+
+def test_a_state_is_taken_over_as_a_copy(autoencoder: PocketAutoencoder) -> None:
+    first, second = (PocketStreamingDecoder(autoencoder, "cpu", torch.float32) for _ in range(2))
+    first.decode_block(torch.randn(3, 5, 2, 2))
+    state = first.state()
+    before = [part.clone() for part in state]
+    second.set_state(state)
+    second.decode_block(torch.randn(3, 5, 2, 2))
+    assert all(torch.equal(part, old) for part, old in zip(state, before, strict=True))
 
 
 def test_streaming_leaves_the_autoencoder_alone(autoencoder: PocketAutoencoder) -> None:

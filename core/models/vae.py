@@ -6,6 +6,7 @@ stack at a time; its decoder is causal, with one latent of memory per block, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from worldattention.core.heap import lasting_memory
 from worldattention.core.models.frames import FramesToCPU
 
 DecoderState = tuple[Tensor, ...]
@@ -233,7 +235,8 @@ class PocketStreamingDecoder:
     def decode_block(self, latents: Tensor) -> Tensor:
         """[F, C, h, w] -> [4F, 8h, 8w, 3] uint8 on the CPU."""
         z = latents.to(self.device, self.dtype).contiguous(memory_format=torch.channels_last)
-        stacks, self._state = self._decoder(z, z.shape[0], self._state)
+        stacks, state = self._decoder(z, z.shape[0], self._state)
+        self._remember(state)
         frames = unstack_frames((stacks * 255).clamp_(0, 255).round_().to(torch.uint8), 1)[0]
         return self._to_cpu(frames.contiguous())
 
@@ -247,4 +250,18 @@ class PocketStreamingDecoder:
 
     def set_state(self, state: DecoderState) -> None:
         """Go on from a `state()` taken earlier."""
-        self._state = tuple(part.to(self.device, self.dtype) for part in state)
+        self._state = ()
+        self._remember(state)
+
+    def _remember(self, state: DecoderState) -> None:
+        """Copies it: views would keep whole activations through the next block, and break up its heap (CASES 7)."""
+        if [part.shape for part in self._state] != [part.shape for part in state]:
+            self._state = tuple(self._lasting(part.shape) for part in state)
+        for mine, part in zip(self._state, state, strict=True):
+            mine.copy_(part)
+
+    def _lasting(self, shape: Sequence[int]) -> Tensor:
+        """[B, C, h, w], channels last in memory as convolutions want them."""
+        batch, channels, height, width = shape
+        memory = lasting_memory((batch, height, width, channels), self.dtype, self.device)
+        return memory.permute(0, 3, 1, 2)
