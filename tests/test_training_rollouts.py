@@ -11,7 +11,7 @@ from torch import Tensor
 
 from worldattention.core.errors import UserError
 from worldattention.core.models.vae import PocketAutoencoder
-from worldattention.core.pocket.training import noise, rollouts
+from worldattention.core.pocket.training import noise
 from worldattention.core.pocket.training.autoencoder import AutoencoderRun, ClipSource
 from worldattention.core.pocket.training.checkpoint import load_weights, save_weights
 from worldattention.core.pocket.training.clock import StageClock
@@ -21,10 +21,8 @@ from worldattention.core.pocket.training.options import RECIPE, STAGES, TrainOpt
 from worldattention.core.pocket.training.recipe import begin_with, train_pocket
 from worldattention.core.pocket.training.rollouts import (
     Adversary,
-    ContinuedDistillation,
     Discriminator,
     FirstBlockDistillation,
-    continued_blocks,
     first_blocks,
     lived_context,
     walk,
@@ -114,52 +112,6 @@ def test_first_blocks_are_those_from_nothing_and_after_a_switch() -> None:
         tail = [block in expected for block in range(blocks)]
         assert first[:, -blocks:].tolist() == [tail, tail]
         assert not first[:, :-blocks].any()
-
-
-def test_blocks_go_on_where_they_can_look_at_their_own_scene() -> None:
-    planner = Planner(_Pool(), MEMORY_LAYOUT, torch.Generator().manual_seed(2))
-    blocks = MEMORY_LAYOUT.clean // BLOCK
-    third, full, right = torch.full((2,), 2), torch.full((2,), 3), torch.ones(2, 3, dtype=torch.bool)
-    for plan, expected in (
-        (planner.nothing(2), None),
-        (planner.continued(2, torch.full((2,), MEMORY_LAYOUT.memory)), (0, 1, 2, 3)),
-        (planner.continued(2, torch.zeros(2)), (1, 2, 3)),
-        (planner.switched(2, third, torch.full((2,), MEMORY_LAYOUT.memory)), (0, 1, 3)),
-        (planner.recall(2, torch.zeros(2, dtype=torch.long), right, full), (0, 1, 2, 3)),
-        (planner.recall(2, torch.zeros(2, dtype=torch.long), ~right, full), (1, 2, 3)),
-    ):
-        shots = ClipTable.of(CLIPS, CPU).clip_of[plan.source]
-        batch = Batch(plan, torch.zeros(2), torch.zeros(0), torch.zeros(0), shots)
-        goes_on = continued_blocks(batch)
-        if expected is None:
-            assert not goes_on.any()
-            continue
-        tail = torch.tensor([block in expected for block in range(blocks)])
-        assert not goes_on[:, :-blocks].any()
-        # Clean frames may be hidden from noisy ones whose slots they would overlap: see `Planner.recall`.
-        assert (goes_on[:, -blocks:] <= tail).all()
-        assert (goes_on[:, -blocks:] == tail).float().mean() >= 0.75
-
-
-def test_blocks_that_go_on_follow_the_teacher_and_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(5)
-    example, before, teacher, student = example_of(), Drift(0.9), Drift(0.5), Drift(0.7)
-    goes_on = torch.zeros_like(example.noisy)
-    goes_on[:, -1] = True
-    monkeypatch.setattr(rollouts, "continued_blocks", lambda batch: goes_on)
-    errors = []
-    monkeypatch.setattr(rollouts, "block_loss", lambda error, noisy: errors.append(error) or error.sum())
-    generator = torch.Generator().manual_seed(0)
-    twin = torch.Generator().manual_seed(0)
-    ContinuedDistillation(Teacher(teacher, 3), before, generator)(student, example)  # type: ignore[arg-type]
-    step = int(torch.randint(4, (), generator=twin))
-    now, then = noise.STEPS[step], noise.STEPS[step + 1]
-    latents = walk(student, example, step)  # type: ignore[arg-type]
-    last, others = slice(-BLOCK, None), slice(LAYOUT.clean, -BLOCK)
-    walked = (1 + 0.5 * (then - now) / 3) ** 3
-    taught = latents[:, last] * (0.7 - (walked - 1) / (then - now))
-    torch.testing.assert_close(errors[0][:, last], taught)
-    torch.testing.assert_close(errors[0][:, others], (0.7 - 0.9) * latents[:, others])
 
 
 def test_a_walk_goes_from_noise_through_the_steps_of_inference() -> None:

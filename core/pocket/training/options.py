@@ -12,7 +12,7 @@ from worldattention.core.model_folder import model_folder
 
 STAGES = (
     *("text-pack", "autoencoder", "decoder", "transformer", "memory", "whole", "refine", "hsa"),
-    *("first-block", "continued", "matching", "adversarial", "reader"),
+    *("first-block", "matching", "adversarial", "reader"),
 )
 """In the order in which they need each other."""
 
@@ -29,7 +29,6 @@ MINUTES: Mapping[str, float] = {
     "refine": 1.2,
     "hsa": 1.4,
     "first-block": 1.5,
-    "continued": 4.0,
     "matching": 2.0,
     "adversarial": 2.0,
 }

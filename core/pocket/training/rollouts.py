@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from worldattention.core.pocket.training import noise
-from worldattention.core.pocket.training.data import CLIPS
 from worldattention.core.pocket.training.denoiser import SequenceTransformer
 from worldattention.core.pocket.training.distributed import Group
 from worldattention.core.pocket.training.transformer import Example, Teacher, block_loss, in_context
@@ -71,67 +70,6 @@ def first_blocks(batch: Batch, layout: Layout) -> Tensor:
     return first | (later & noisy)
 
 
-def continued_blocks(batch: Batch) -> Tensor:
-    """[B, G] which noisy blocks can look at their own scene, as it was just before or on a recalled page."""
-    plan = batch.plan
-    scene = torch.tensor([clip.segment for clip in CLIPS], device=batch.frame_prompt.device)[
-        batch.frame_prompt
-    ]
-    same = scene[:, :, None] == scene[:, None]
-    seen = (plan.visible & same & ~plan.noisy[:, None]).any(2)
-    return (seen & plan.noisy)[:, ::BLOCK]
-
-
-@dataclass(frozen=True, slots=True)
-class Stride:
-    """A step of inference from level `now` to `then`, where noisy blocks have come to `latents` [B, F, C, h, w]."""
-
-    example: Example
-    latents: Tensor
-    now: float
-    then: float
-
-    @classmethod
-    def drawn(
-        cls, student: SequenceTransformer, example: Example, steps: int, generator: torch.Generator
-    ) -> Stride:
-        """One of the first `steps`, after the student's own walk."""
-        step = int(torch.randint(steps, (), generator=generator, device=generator.device))
-        return cls(example, walk(student, example, step), noise.STEPS[step], noise.STEPS[step + 1])
-
-    @torch.no_grad()
-    def wanted(self, teacher: Teacher) -> Tensor:
-        """The velocity with which one step ends where the teacher's sub-steps end."""
-        count, walked = teacher.substeps, self.latents
-        marks = [self.now + (self.then - self.now) * n / count for n in range(count + 1)]
-        for start, end in itertools.pairwise(marks):
-            walked = one_step(teacher, self.example, walked, start, end)
-        return (walked - self.latents) / (self.then - self.now)
-
-    def velocity(self, model: SequenceTransformer) -> Tensor:
-        """What the model predicts there."""
-        levels = torch.where(self.example.noisy, self.now, self.example.levels)
-        return self.example.sequences.velocity(model, self.latents, levels)
-
-
-@dataclass(frozen=True, slots=True)
-class ContinuedDistillation:
-    """The objective of the stage `continued`: along the student's own walk, blocks that can look at their scene go
-    where the teacher's sub-steps go, and all others where `before`, the student as it was, goes."""
-
-    teacher: Teacher
-    before: SequenceTransformer
-    generator: torch.Generator
-
-    def __call__(self, student: SequenceTransformer, example: Example) -> Tensor:
-        """The loss of a batch."""
-        stride = Stride.drawn(student, example, STEPS, self.generator)
-        taught = noise.per_frame(continued_blocks(example.batch).float()) > 0
-        with torch.no_grad():
-            wanted = torch.where(taught, stride.wanted(self.teacher), stride.velocity(self.before))
-        return block_loss(stride.velocity(student) - wanted, example.noisy)
-
-
 @dataclass(frozen=True, slots=True)
 class FirstBlockDistillation:
     """The objective of the stage `first-block`: along the student's own walk, one step must end where the
@@ -146,8 +84,19 @@ class FirstBlockDistillation:
 
     def __call__(self, student: SequenceTransformer, example: Example) -> Tensor:
         """The loss of a batch."""
-        stride = Stride.drawn(student, example, self.steps, self.generator)
-        error = stride.velocity(student) - stride.wanted(self.teacher)
+        device = self.generator.device
+        step = int(torch.randint(self.steps, (), generator=self.generator, device=device))
+        now, then = noise.STEPS[step], noise.STEPS[step + 1]
+        latents = walk(student, example, step)
+        count = self.teacher.substeps
+        marks = [now + (then - now) * n / count for n in range(count + 1)]
+        with torch.no_grad():
+            walked = latents
+            for start, end in itertools.pairwise(marks):
+                walked = one_step(self.teacher, example, walked, start, end)
+            wanted = (walked - latents) / (then - now)
+        levels = torch.where(example.noisy, now, example.levels)
+        error = example.sequences.velocity(student, latents, levels) - wanted
         first = first_blocks(example.batch, self.layout)
         weights = torch.where(first, 1.0, self.others * example.noisy)
         return block_loss(error, torch.where(first.any(), weights, example.noisy))

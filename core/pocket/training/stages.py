@@ -31,7 +31,6 @@ from worldattention.core.pocket.training.matching import MATCHED_STEPS, Distribu
 from worldattention.core.pocket.training.rollouts import (
     STEPS,
     Adversary,
-    ContinuedDistillation,
     FirstBlockDistillation,
     lived_context,
 )
@@ -65,14 +64,13 @@ WARM_UP_SHARE = 0.35
 DECODER_RATE = 5e-4
 CONTINUED_RATE = 1e-3
 FIRST_BLOCK_SUBSTEPS = 4
-OTHER_BLOCKS = 0.3  # how much a block that is not its scene's first counts in the stage first-block
-GUIDANCE = 1.75  # how much more than the blank prompt a prompt counts for who teaches the few steps
+OTHER_BLOCKS = 0.3
+"""How much a block that is not its scene's first counts in the stage first-block."""
+GUIDANCE = 1.75
+"""How much more than the blank prompt a prompt counts for who teaches the few steps."""
 JUDGED_BATCHES = 12
 SWITCHES = Mixture(nothing=0.4, continued=0.0, switched=0.3)
 """Sequences with many first blocks; what is left returns to a scene that was left."""
-CONTINUED_SUBSTEPS = 3
-GOING_ON = Mixture(nothing=0.1, continued=0.2, switched=0.1, begun=0.4)
-"""Scenes that go on, mostly from their first block; what is left returns to a scene that was left."""
 LIVED = Mixture(nothing=0.25, continued=0.2, switched=0.25)
 """As many sequences in which a scene goes on, or comes back, as such in which it begins."""
 
@@ -233,16 +231,6 @@ def first_block(session: Session) -> None:
     _train(session, "first-block", trainee, MEMORY_LAYOUT, SWITCHES, schedule, objective)
 
 
-def continued(session: Session) -> None:
-    """Blocks that go on, or return, as the flow model makes them; scenes begin as they did before."""
-    check_autoencoder(session)
-    before, trainee = session.last_transformer(), Trainee(session.last_transformer(), session.group)
-    teacher = Teacher(session.flow_transformer(), CONTINUED_SUBSTEPS, GUIDANCE)
-    objective = ContinuedDistillation(teacher, before, session.generator)
-    schedule = Schedule(training.to_zero, lambda progress: 0.75, lived_context)
-    _train(session, "continued", trainee, MEMORY_LAYOUT, GOING_ON, schedule, objective)
-
-
 def matching(session: Session) -> None:
     """Four steps whose scenes are as likely as the true ones; the weights stay as they were if that brings their
     scenes no nearer to true ones."""
@@ -396,7 +384,6 @@ STAGE_FUNCTIONS: dict[str, Callable[[Session], None]] = {
     "refine": refine,
     "hsa": hsa,
     "first-block": first_block,
-    "continued": continued,
     "matching": matching,
     "adversarial": adversarial,
 }

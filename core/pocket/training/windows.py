@@ -90,7 +90,6 @@ class Mixture:
     continued: float
     switched: float
     paired: float = 0.0
-    begun: float = 0.0
 
 
 SCENES_MIXTURE = Mixture(nothing=0.45, continued=0.35, switched=0.2)
@@ -116,7 +115,6 @@ class Planner:
             (mixture.continued, self.continued),
             (mixture.switched, self.switched),
             (mixture.paired, self.paired),
-            (mixture.begun, self.begun),
         )
         for share, make in kinds:
             plan = plan.where(lot < upto, make(batch)) if share else plan
@@ -140,10 +138,6 @@ class Planner:
         return self._run(
             batch, torch.full((batch,), self._layout.clean // BLOCK, device=self._device), history
         )
-
-    def begun(self, batch: int) -> Plan:
-        """A shot from its first block on: a world that has nothing else to look back at yet."""
-        return self.continued(batch, torch.zeros(batch, device=self._device))
 
     def switched(self, batch: int, switch: Tensor | None = None, history: Tensor | None = None) -> Plan:
         """A shot that is cut to another scene at block `switch` [B] of the clean frames, nothing recalled."""
