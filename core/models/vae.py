@@ -255,6 +255,9 @@ class PocketStreamingDecoder:
 
     def _remember(self, state: DecoderState) -> None:
         """Copies it: views would keep whole activations through the next block, and break up its heap (CASES 7)."""
+        if self.device.type != "cpu":
+            self._state = tuple(part.to(self.device, self.dtype) for part in state)
+            return
         if [part.shape for part in self._state] != [part.shape for part in state]:
             self._state = tuple(self._lasting(part.shape) for part in state)
         for mine, part in zip(self._state, state, strict=True):
@@ -263,5 +266,5 @@ class PocketStreamingDecoder:
     def _lasting(self, shape: Sequence[int]) -> Tensor:
         """[B, C, h, w], channels last in memory as convolutions want them."""
         batch, channels, height, width = shape
-        memory = lasting_memory((batch, height, width, channels), self.dtype, self.device)
+        memory = lasting_memory((batch, height, width, channels), self.dtype)
         return memory.permute(0, 3, 1, 2)
