@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -32,7 +33,7 @@ class Appearance:
 def remembered(state_file: Path | None) -> Appearance:
     """What was chosen in the settings; what is missing or unknown there is the default."""
     default = Appearance()
-    if state_file is None or not state_file.exists():
+    if state_file is None or not os.path.exists(state_file):
         return default
     settings = QSettings(str(state_file), QSettings.Format.IniFormat)
     colours = str(settings.value(_THEME_KEY, default.theme, type=str))

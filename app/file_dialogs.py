@@ -6,6 +6,7 @@ late or never, and the window would wait for them.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def _dialog(parent: QWidget, title: str, start: str, kinds: str = "") -> QFileDi
     if kinds:
         dialog.setNameFilters(kinds.split(";;"))
     place = Path(start or QDir.currentPath())
-    if place.is_dir():
+    if os.path.isdir(place):
         dialog.setDirectory(str(place))
     else:
         dialog.setDirectory(str(place.parent))

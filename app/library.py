@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -166,7 +167,7 @@ class Library(QObject):
     def _fill_recent(self, menu: QMenu) -> None:
         menu.clear()
         for path in self.recent.paths:
-            there = path.exists()
+            there = os.path.exists(path)
             action = menu.addAction(path.stem if there else self.tr("{} (missing)").format(path.stem))
             action.setEnabled(there)
             action.setToolTip(tip(str(path)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -311,7 +312,7 @@ class MainWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._setup.state_file is None or not self._setup.state_file.exists():
+        if self._setup.state_file is None or not os.path.exists(self._setup.state_file):
             self._size_docks()
         self.prompt_box.edit.setFocus()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -85,6 +86,6 @@ class Outputs:
             recording, self._recording = self._recording, None
             with suppress(UserError):  # the reason is known already
                 recording.close()
-            kept = recording.partial if recording.partial.exists() else recording.path
+            kept = recording.partial if os.path.exists(recording.partial) else recording.path
             told = f"{error} What was recorded until then is kept as '{kept.name}'."
             self._publish(Recorded(recording.path, recording.frames, told))

@@ -150,7 +150,7 @@ def check_cache_folder(text: str, default: Path) -> tuple[str | None, str]:
     if not folder.is_absolute():
         raise UserError("Give the whole path of the folder, from / on.")
     place = _standing(folder)
-    if not place.is_dir():
+    if not os.path.isdir(place):
         raise UserError(f"'{place}' is a file, not a folder: choose another.")
     if not os.access(place, os.W_OK | os.X_OK):
         raise UserError(f"Nothing can be written to '{place}': choose another folder.")
@@ -168,4 +168,4 @@ def free_bytes(folder: Path) -> int:
 
 
 def _standing(folder: Path) -> Path:
-    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,12 +36,12 @@ class RecordingFlow(QObject):
 
     def start(self) -> None:
         """The window is there: a recording that a crash cut off is told of, once."""
-        if self._marker is None or not self._marker.exists():
+        if self._marker is None or not os.path.exists(self._marker):
             return
         try:
             path = Path(self._marker.read_text(encoding="utf-8", errors="surrogateescape"))
             self._marker.unlink()
-            cut = [found for found in unfinished(path) if log_path(found).exists()]
+            cut = [found for found in unfinished(path) if os.path.exists(log_path(found))]
         except (OSError, ValueError) as error:
             log.warning("whether a recording was cut off cannot be told: %s", error)
             return

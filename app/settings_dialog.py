@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -164,7 +165,7 @@ class SettingsDialog(QDialog):
         button.setAutoDefault(False)
 
         def browse() -> None:
-            start = edit.text() if Path(edit.text()).is_dir() else ""
+            start = edit.text() if os.path.isdir(edit.text()) else ""
             folder = file_dialogs.open_folder(self, self.tr("Choose a folder"), start)
             if folder is not None:
                 edit.setText(str(folder))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -155,7 +156,7 @@ class Welcome(QScrollArea):
         return row
 
     def _recent(self, path: Path) -> QToolButton:
-        missing = not path.exists()
+        missing = not os.path.exists(path)
         button = QToolButton()
         text = self.tr("{} (missing)").format(path.stem) if missing else path.stem
         button.setText(button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, CARD_WIDTH - 30))

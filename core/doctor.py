@@ -166,7 +166,7 @@ def _attention_errors(device: torch.device) -> tuple[float, float]:
 def _model(model: str) -> Iterable[Finding]:
     folder = model_folder(model)
     yield Finding("model", model, "ok", f"in {folder}")
-    wan = (folder / "vae").is_dir()
+    wan = os.path.isdir(folder / "vae")
     for part in ("transformer", "vae", "text_encoder") if wan else ("transformer", "autoencoder"):
         kind = class_name(read_json(folder / part / "config.json")) or "unnamed class"
         tensors = read_weights(folder / part)
@@ -186,7 +186,7 @@ def _quotas(config: EngineConfig, device: torch.device) -> Iterable[Finding]:
     folder = config.cache.folder or default_folder()
     cache, warnings = fit_quotas(config.cache, device, folder)
     memory = psutil.virtual_memory()
-    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    place = next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
     free = {"device": "", "dram": f", {format_bytes(memory.available)} of memory free"}
     free["disk"] = f", {format_bytes(psutil.disk_usage(str(place)).free)} free at {folder}, {_MAY_GO}"
     for tier, rest in free.items():

@@ -47,7 +47,7 @@ def _check_target(path: Path, what: str) -> None:
             raise UserError(f"{_named(what)} cannot be written to '{path}': it is no ordinary file.")
         if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
             raise UserError(f"{_named(what)} cannot be written to '{path}': the file there is read-only.")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise UserError(f"There is no folder '{path.parent}' for {what}: make it first, or name another.")
 
 
@@ -55,7 +55,7 @@ def check_makeable(folder: Path) -> None:
     """Raises OSError when no folder that can be written to could be made at `folder`; makes nothing."""
     place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
     number = None
-    if not place.is_dir():
+    if not os.path.isdir(place):
         number = errno.EEXIST if place == folder else errno.ENOTDIR
     elif not os.access(place, os.W_OK | os.X_OK):
         number = errno.EACCES
@@ -65,7 +65,7 @@ def check_makeable(folder: Path) -> None:
 
 def private_folder(folder: Path) -> None:
     """Makes a folder, and those above it that are missing, for this user alone (0700). Raises OSError."""
-    if not folder.parent.exists():
+    if not os.path.exists(folder.parent):
         private_folder(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
 
@@ -95,7 +95,7 @@ def replacing(path: Path, what: str, private: bool = False) -> Iterator[Path]:
         except OSError as error:
             raise UserError(f"{_named(what)} cannot be written to '{path}': {cause(error)}.") from error
         with failures_told(path, what):
-            if target.exists() and not private:
+            if os.path.exists(target) and not private:
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         yield temporary
         with failures_told(path, what):

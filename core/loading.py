@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +81,7 @@ def load_model(
     where = pick_device(device)
     dtype = pick_dtype(where)
     folder = model_folder(model)
-    if (folder / "vae").is_dir():
+    if os.path.isdir(folder / "vae"):
         return _load_wan(model, folder, where, dtype, report, text_encoder)
     report("transformer", 0.0)
     transformer, hsa, name = load_transformer(folder / "transformer", where, dtype)
@@ -144,7 +145,7 @@ def load_transformer(
     settings = transformer_settings(folder)
     tensors = read_weights(folder)
     joint = any(_HSA in name for name in tensors)  # those of the file below were fitted to finished weights
-    if (folder / HSA_FILE).is_file():
+    if os.path.isfile(folder / HSA_FILE):
         tensors |= read_file(folder / HSA_FILE)
     name = fingerprint(tensors)
     try:

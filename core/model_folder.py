@@ -27,9 +27,9 @@ def model_folder(model: str) -> Path:
         with resources.as_file(resources.files("worldattention.assets") / "pocket") as path:
             return path
     folder = Path(model)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise UserError(f"There is no model folder '{model}': give 'pocket' or the path of a folder.")
-    if not (folder / "transformer").is_dir():
+    if not os.path.isdir(folder / "transformer"):
         raise UserError(f"The folder '{model}' holds no transformer/ sub-folder: give a model folder.")
     return folder
 
@@ -39,7 +39,7 @@ def check_model(model: str) -> None:
     folder = model_folder(model)
     transformer_settings(folder / "transformer")
     _check_weight_files(folder / "transformer")
-    if not (folder / "vae").is_dir():
+    if not os.path.isdir(folder / "vae"):
         check_autoencoder(model)
         return
     check_class(folder / "vae", read_json(folder / "vae" / "config.json"), "AutoencoderKLWan")
@@ -59,7 +59,7 @@ def check_autoencoder(model: str) -> None:
 def _check_weight_files(folder: Path) -> None:
     for path in weight_files(folder):
         check_file(path)
-    if (folder / HSA_FILE).is_file():
+    if os.path.isfile(folder / HSA_FILE):
         check_file(folder / HSA_FILE)
 
 
@@ -82,13 +82,13 @@ def autoencoder_settings(folder: Path) -> dict[str, Any]:
 
 def geometry_of(folder: Path) -> Geometry:
     """Sizes of the frames of a model. Raises UserError as `wan_geometry` does."""
-    return wan_geometry(folder) if (folder / "vae").is_dir() else POCKET_GEOMETRY
+    return wan_geometry(folder) if os.path.isdir(folder / "vae") else POCKET_GEOMETRY
 
 
 def wan_geometry(folder: Path) -> Geometry:
     """480 x 832, or `height` and `width` of the folder's own world.json. Raises UserError for odd sizes."""
     path = folder / "world.json"
-    size = {"height": 480, "width": 832} | (read_json(path) if path.exists() else {})
+    size = {"height": 480, "width": 832} | (read_json(path) if os.path.exists(path) else {})
     sides = size["height"], size["width"]
     if any(not isinstance(side, int) or side < 16 or side % 16 for side in sides):
         raise UserError(
@@ -112,11 +112,11 @@ def describe_model(model: str) -> str:
         raise UserError("Type pocket, or choose the folder of a model.")
     folder = Path(model)
     try:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise UserError(f"There is no folder '{model}': choose one, or type pocket.")
-        parts = _WAN_PARTS if (folder / "vae").is_dir() else _POCKET_PARTS
+        parts = _WAN_PARTS if os.path.isdir(folder / "vae") else _POCKET_PARTS
         for part in parts:
-            if not (folder / part).is_dir():
+            if not os.path.isdir(folder / part):
                 raise UserError(f"The folder has no sub-folder {part}/: choose the folder of a whole model.")
         size = sum(_check_part(folder / part) for part in parts if part in _WEIGHTED)
     except (OSError, ValueError) as error:
@@ -128,7 +128,7 @@ def describe_model(model: str) -> str:
 def _check_part(folder: Path) -> int:
     """Bytes of a part's weights, once its files look whole."""
     config = folder / "config.json"
-    if not config.is_file():
+    if not os.path.isfile(config):
         raise UserError(f"{folder.name}/ has no config.json: download it again.")
     try:
         json.loads(config.read_bytes())

@@ -129,7 +129,7 @@ def _close(descriptor: int) -> None:
 
 def _delete(path: Path) -> None:
     with suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
+        if os.path.isdir(path) and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink()

@@ -39,9 +39,9 @@ def write_pictures(folder: Path, frames: Iterable[Frame]) -> None:
 
     Raises UserError when the folder exists with something in it, or cannot be written.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if os.path.exists(folder) and (not os.path.isdir(folder) or any(folder.iterdir())):
         raise UserError(f"There is something at '{folder}' already: name a new folder for the pictures.")
-    if not folder.parent.is_dir():
+    if not os.path.isdir(folder.parent):
         raise UserError(
             f"There is no folder '{folder.parent}' for the pictures: make it first, or name another."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
@@ -141,11 +142,11 @@ def _pair(path: Path) -> tuple[Path, Path]:
         video, log = path.with_suffix(".mp4"), path
     else:
         video, log = path, log_path(path)
-    if not video.is_file():
+    if not os.path.isfile(video):
         raise UserError(
             f"There is no video '{video}': a recorded session is a video with its telemetry beside it."
         )
-    if not log.is_file():
+    if not os.path.isfile(log):
         raise UserError(
             f"There is no telemetry '{log.name}' beside the video: put it there, or open another one."
         )

@@ -12,6 +12,7 @@ branches than the current one are kept as what they were made from, and made aga
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -190,7 +191,7 @@ def _put_in_place(temporary: Path, folder: Path) -> None:
         exchange(temporary, folder)
         return
     before = folder.parent / f".worldattention-{token_hex(6)}.old"
-    replaced = folder.exists()
+    replaced = os.path.exists(folder)
     if replaced:
         folder.rename(before)
     try:

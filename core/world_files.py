@@ -201,16 +201,16 @@ class WorldWriter:
 def check_place(folder: Path) -> None:
     """Raises UserError where something lies that is no saved world, or nothing can be written."""
     with saving_told(folder):
-        if not folder.parent.is_dir():
+        if not os.path.isdir(folder.parent):
             raise UserError(
                 f"There is no folder '{folder.parent}' for the world: make it first, or name another."
             )
         if _lies_there(folder):
-            if folder.is_symlink() or not folder.is_dir():
+            if folder.is_symlink() or not os.path.isdir(folder):
                 raise UserError(f"'{folder}' is no folder: name another place for the world.")
             if folder.name in ("", "..") or os.path.ismount(folder):
                 raise UserError(f"The folder '{folder}' cannot be replaced: name a new one for the world.")
-            if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+            if any(folder.iterdir()) and not os.path.isfile(folder / MANIFEST):
                 raise UserError(f"The folder '{folder}' holds other things: name a new one for the world.")
         with new_folder_part(folder, 0o700):
             pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -37,7 +38,9 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
         f"Wrote {arguments.out / 'transformer'}: {done.layers} layers, {done.parameters / 1e6:.1f} M parameters "
         f"from {held}, {'with' if done.hsa else 'without'} HSA parameters, {done.merged} matrices of a LoRA merged."
     )
-    missing = [part for part in ("vae", "text_encoder", "tokenizer") if not (arguments.out / part).is_dir()]
+    missing = [
+        part for part in ("vae", "text_encoder", "tokenizer") if not os.path.isdir(arguments.out / part)
+    ]
     if missing:
         names = ", ".join(f"{part}/" for part in missing)
         console.say(f"Put {names} of Wan2.1-T2V-1.3B-Diffusers beside it, then use --model {arguments.out}.")

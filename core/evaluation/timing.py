@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import gc
 import importlib.metadata
+import os
 import platform
 import statistics
 import time
@@ -110,7 +111,7 @@ def device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     lines = Path("/proc/cpuinfo")
-    if lines.exists():
+    if os.path.exists(lines):
         for line in lines.read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Collection
 from dataclasses import replace
@@ -82,5 +83,5 @@ def _device_bytes(device: torch.device | str) -> int:
 
 def free_bytes(folder: Path) -> int:
     """Bytes free where `folder` is or will be."""
-    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    place = next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
     return shutil.disk_usage(place).free

@@ -94,7 +94,7 @@ def remove_dead_sessions(root: Path) -> int:
     removed = 0
     with contextlib.suppress(OSError):
         for folder in sorted(root.glob(f"{_PREFIX}*")):
-            if folder.is_symlink() or not folder.is_dir():
+            if folder.is_symlink() or not os.path.isdir(folder):
                 continue
             if not _is_marked(folder):
                 _remove_unmade(folder)

