@@ -28,7 +28,7 @@ from worldattention.app.commandline.options import (
     set_up_logging,
     take_common,
 )
-from worldattention.core.errors import Cancelled, UserError
+from worldattention.core.errors import Cancelled, UserError, tells_no_memory
 
 COMMANDS = ("render", "doctor", "eval", "bench", "soak", "convert", "calibrate", "train")
 PROGRAM = "worldattention"
@@ -136,7 +136,7 @@ def _plain(sentence: str) -> str:
 
 def _explain(error: Exception) -> str:
     text = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-    if isinstance(error, MemoryError) or "OutOfMemoryError" in text or "can't allocate memory" in str(error):
+    if "OutOfMemoryError" in text or tells_no_memory(error):
         return _explain_memory(error)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "The disk is full: free some space, or write elsewhere."

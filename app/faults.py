@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from worldattention.app.texts import QT_TRANSLATE_NOOP, translate
-from worldattention.core.errors import UserError
+from worldattention.core.errors import UserError, tells_no_memory
 from worldattention.core.out_of_memory import bytes_asked
 from worldattention.core.units import format_bytes
 
@@ -45,7 +45,7 @@ def explain(error: Exception) -> str:
     cause = f"{kind}: {text}".splitlines()[0][:160]
     if kind == "OutOfMemoryError":
         return _words(DEVICE_FULL).format(_wanted(text))
-    if isinstance(error, MemoryError) or "can't allocate memory" in text:
+    if tells_no_memory(error):
         return _words(MEMORY_FULL).format(_wanted(text))
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return _words(DISK_FULL)

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import torch
 
+from worldattention.core.errors import tells_no_memory
+
 Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
@@ -24,7 +26,7 @@ _POWERS = {"bytes": 0, "b": 0, "kib": 1, "mib": 2, "gib": 3, "tib": 4}
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an allocator, of whichever device, had no more."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+    return isinstance(error, torch.OutOfMemoryError) or tells_no_memory(error)
 
 
 def bytes_asked(text: str) -> int | None:

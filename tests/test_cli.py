@@ -127,7 +127,13 @@ def test_progress_without_a_terminal_is_a_line_every_tenth(monkeypatch, world, c
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ...")]
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."),
+        RuntimeError("unable to mmap 34177632 bytes from file <vocab.txt>: Cannot allocate memory (12)"),
+        OSError(12, "Cannot allocate memory"),
+    ],
 )
 def test_out_of_memory_is_said_plainly(monkeypatch, world, capsys, error):
     def fail(block):
