@@ -17,7 +17,7 @@ from worldattention.core.engine import Engine
 from worldattention.core.errors import UserError
 from worldattention.core.fitting import fitting_engine, warm_up
 from worldattention.core.geometry import POCKET_GEOMETRY, Geometry
-from worldattention.core.heap import keep_heap
+from worldattention.core.heap import keep_heap, take_room
 from worldattention.core.hsa import HSAParameters
 from worldattention.core.model_folder import (
     autoencoder_settings,
@@ -64,6 +64,8 @@ def open_engine(
     loaded = load_model(model, device, report, text_encoder)
     report("memory", 0.85)
     engine = fitting_engine(loaded, config or EngineConfig())
+    if loaded.device.type == "cpu":
+        take_room()
     if loaded.device.type == "cuda":
         warm_up(engine, lambda share: report("kernels, compiled the first time", 0.85 + 0.15 * share))
     report("ready", 1.0)

@@ -68,6 +68,31 @@ print(*place(weights), faults() - before)
 """
 
 
+ROOM_SCRIPT = """
+import sys
+import threading
+import psutil
+import torch
+from worldattention.core.heap import keep_heap, take_room
+
+def rss():
+    return psutil.Process().memory_info().rss >> 20
+
+assert keep_heap()
+weights = torch.ones(20 << 20, dtype=torch.uint8)
+at_first = rss()
+if sys.argv[1] == "main":
+    take_room()
+else:
+    other = threading.Thread(target=take_room)
+    other.start()
+    other.join()
+taken = rss()
+block = [torch.ones(20 << 20, dtype=torch.uint8) for _ in range(5)]
+print(taken - at_first, rss() - taken)
+"""
+
+
 def used_bytes() -> int:
     """What the script prints: bytes that became used in the heap."""
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
@@ -86,6 +111,17 @@ def test_what_every_block_needs_lies_in_huge_pages_and_is_kept():
     assert in_heap == "True"
     assert huge == str(Path("/sys/kernel/mm/transparent_hugepage").exists())
     assert int(faults) < 100  # 300 MB would be 150, or 76,800 of small pages
+
+
+@pytest.mark.parametrize(("thread", "most"), [("main", (140, 10)), ("other", (10, 110))])
+def test_case_7_room_for_blocks_is_taken_at_once(thread, most):
+    if platform.libc_ver()[0] != "glibc" or tuple(map(int, platform.release().split(".")[:2])) < (5, 14):
+        return
+    command = [sys.executable, "-c", ROOM_SCRIPT, thread]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    taken, grown = map(int, done.stdout.split())
+    assert taken in range(most[0] - 30, most[0]) if thread == "main" else taken < most[0]
+    assert grown in range(most[1] - 30, most[1])
 
 
 def test_case_7_what_lasts_takes_no_hole_of_the_heap():
