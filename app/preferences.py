@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -14,7 +13,8 @@ import psutil
 
 from worldattention.core.config import ATTENTION_MODES, RETRIEVAL_POLICIES, EngineConfig
 from worldattention.core.errors import UserError
-from worldattention.core.files import failures_told, private_folder, reason, replacing
+from worldattention.core.files import failures_told, private_folder, reason, replacing, standing_place
+from worldattention.core.hkv.quotas import free_bytes
 from worldattention.core.project import Project, ProjectSettings
 from worldattention.core.units import format_bytes, parse_bytes
 
@@ -149,7 +149,7 @@ def check_cache_folder(text: str, default: Path) -> tuple[str | None, str]:
     folder = Path(text) if text.strip() else default
     if not folder.is_absolute():
         raise UserError("Give the whole path of the folder, from / on.")
-    place = _standing(folder)
+    place = standing_place(folder)
     if not os.path.isdir(place):
         raise UserError(f"'{place}' is a file, not a folder: choose another.")
     if not os.access(place, os.W_OK | os.X_OK):
@@ -160,12 +160,3 @@ def check_cache_folder(text: str, default: Path) -> tuple[str | None, str]:
 def default_cache() -> Path:
     """The platform's folder for what can be made again."""
     return Path(platformdirs.user_cache_path("worldattention", appauthor=False))
-
-
-def free_bytes(folder: Path) -> int:
-    """Bytes free where the folder is or will be."""
-    return shutil.disk_usage(_standing(folder)).free
-
-
-def _standing(folder: Path) -> Path:
-    return next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))

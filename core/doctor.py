@@ -21,7 +21,7 @@ from worldattention.core.doctor_qt import examine_qt
 from worldattention.core.errors import UserError
 from worldattention.core.hkv.notices import DROPPING, DROPPING_WITHOUT_DISK
 from worldattention.core.hkv.page import KVShape, PageData, PageInfo
-from worldattention.core.hkv.quotas import fit_quotas
+from worldattention.core.hkv.quotas import fit_quotas, free_bytes
 from worldattention.core.hkv.session import default_folder
 from worldattention.core.hkv.store import TieredStore, open_store
 from worldattention.core.loading import pick_device, pick_dtype
@@ -186,9 +186,8 @@ def _quotas(config: EngineConfig, device: torch.device) -> Iterable[Finding]:
     folder = config.cache.folder or default_folder()
     cache, warnings = fit_quotas(config.cache, device, folder)
     memory = psutil.virtual_memory()
-    place = next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
     free = {"device": "", "dram": f", {format_bytes(memory.available)} of memory free"}
-    free["disk"] = f", {format_bytes(psutil.disk_usage(str(place)).free)} free at {folder}, {_MAY_GO}"
+    free["disk"] = f", {format_bytes(free_bytes(folder))} free at {folder}, {_MAY_GO}"
     for tier, rest in free.items():
         asked, fitted = (getattr(quotas, f"{tier}_quota_bytes") for quotas in (config.cache, cache))
         text = f"{format_bytes(fitted)} for pages{rest}"

@@ -63,6 +63,11 @@ def check_makeable(folder: Path) -> None:
         raise OSError(number, os.strerror(number))
 
 
+def standing_place(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there and can be reached."""
+    return next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
+
+
 def private_folder(folder: Path) -> None:
     """Makes a folder, and those above it that are missing, for this user alone (0700). Raises OSError."""
     if not os.path.exists(folder.parent):

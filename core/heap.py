@@ -104,8 +104,9 @@ class _Mallinfo2(ctypes.Structure):
 def take_room() -> None:
     """Takes at once what the next blocks need of the main thread's heap, when weights lie there already.
 
-    What small things hold back between activations is made up for at the heap's end, some megabytes at a time: a world
-    would grow by that for its first minutes (CASES 7). Elsewhere, and in another thread, it changes nothing.
+    What small things hold back between activations is made up for at the heap's end, some megabytes at a time, so that
+    a world can grow by that for minutes (CASES 7). It is not all that grows: some long runs gain more than this holds
+    ready. Elsewhere, and in another thread, it changes nothing.
     """
     if platform.libc_ver()[0] != "glibc" or threading.current_thread() is not threading.main_thread():
         return

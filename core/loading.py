@@ -66,7 +66,7 @@ def open_engine(
     engine = fitting_engine(loaded, config or EngineConfig())
     if loaded.device.type == "cpu":
         take_room()
-    if loaded.device.type == "cuda":
+    elif loaded.device.type == "cuda":
         warm_up(engine, lambda share: report("kernels, compiled the first time", 0.85 + 0.15 * share))
     report("ready", 1.0)
     return engine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Collection
 from dataclasses import replace
@@ -13,6 +12,7 @@ import psutil
 
 from worldattention.core.config import CacheConfig
 from worldattention.core.errors import UserError
+from worldattention.core.files import standing_place
 from worldattention.core.units import format_bytes, parse_bytes
 
 if TYPE_CHECKING:
@@ -83,5 +83,4 @@ def _device_bytes(device: torch.device | str) -> int:
 
 def free_bytes(folder: Path) -> int:
     """Bytes free where `folder` is or will be."""
-    place = next(path for path in (folder, *folder.absolute().parents) if os.path.exists(path))
-    return shutil.disk_usage(place).free
+    return shutil.disk_usage(standing_place(folder)).free
