@@ -21,7 +21,7 @@ from worldattention.core.threads import stay_serial
 log = logging.getLogger(__name__)
 
 _IDS = count(1)
-RESTS = 2  # how much longer than it is coded a page that makes way lets the model alone
+RESTS = 3  # how much longer than it is coded a page that makes way lets the model alone
 
 
 class Loan:
