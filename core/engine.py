@@ -31,7 +31,7 @@ from worldattention.core.pocket.text import understood_by
 from worldattention.core.preview import RecallPreview
 from worldattention.core.records import PageRecords, block_telemetry, recall_record
 from worldattention.core.rewind import CODED, LACKING, REBUILT, closed_on_failure, rebuild, replay_decoder
-from worldattention.core.sampler import block_noises, denoise, shifted_timesteps
+from worldattention.core.sampler import denoise, shifted_timesteps
 from worldattention.core.small_window import NARROWER, SHRUNK, small_window
 from worldattention.core.spoken import Spoken, SpokenPrompts
 from worldattention.core.stopwatch import Stopwatch
@@ -237,8 +237,9 @@ class Engine:
         policy = "none" if self._journal.turns(self.config.preset, "authors") else self._last_policy
         recall = self._memory.recall_due(prompt, self.block, changed, policy)
         velocity = self._velocity(draft, spoken, recall, cancel, watch)
-        count, place = 0 if self.block else self.model.restarts, self.model.device
-        noise, *again = block_noises(self.config.seed, self.block, self.geometry.latent_shape, count, place)
+        scene, shape = self._journal.scene(spoken.text), self.geometry.latent_shape
+        begin = self.model.beginning.noises
+        noise, *again = begin(self.config.seed, self.block, scene, shape, self.model.device)
         with watch("denoise"):
             latents = denoise(noise, self._timesteps, velocity, again)
         table = draft.attention.head_table()

@@ -62,6 +62,11 @@ class Journal:
         since = takewhile(lambda record: record.preset == preset, reversed(self.records))
         return len(self.records) - sum(1 for _ in since)
 
+    def scene(self, prompt: str) -> int:
+        """The block from which on `prompt` was spoken without a change; the next one's if it is new."""
+        since = takewhile(lambda record: record.prompt == prompt, reversed(self.records))
+        return len(self.records) - sum(1 for _ in since)
+
     def renewed(self) -> Journal:
         """Of a new world in the same folder; the latents of the old one go with its last branch."""
         return Journal.empty(self.store.folder)

@@ -35,10 +35,12 @@ from worldattention.core.models.wan_vae import WanStreamingDecoder, load_wan_aut
 from worldattention.core.models.weight_files import HSA_FILE
 from worldattention.core.models.world import WorldModel
 from worldattention.core.pocket.text import PocketTextEncoder
+from worldattention.core.sampler import Beginning
 
 _HSA = ".attn1.hsa."
-POCKET_RESTARTS = 4
-"""More of them decide sooner what a new world looks like; each costs two steps, once a world."""
+POCKET_BEGINNING = Beginning(deviation=0.93, one_a_scene=True, restarts=4)
+"""Found on worlds of seeds 1 and 2 (MODEL_CARD.md). More restarts decide sooner what a new world looks like; each
+costs two steps, once a world."""
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and the share done, 0..1."""
@@ -105,7 +107,7 @@ def load_model(
         new_decoder=lambda: PocketStreamingDecoder(autoencoder, where, dtype),
         device=where,
         dtype=dtype,
-        restarts=POCKET_RESTARTS,
+        beginning=POCKET_BEGINNING,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -34,11 +35,29 @@ def block_noise(seed: int, block: int, shape: tuple[int, ...], restart: int = 0)
     return torch.randn(shape, generator=generator)
 
 
-def block_noises(
-    seed: int, block: int, shape: tuple[int, ...], restarts: int, device: torch.device
-) -> list[Tensor]:
-    """`block_noise` [1, *shape] of a block itself and of its restarts, on the device."""
-    return [block_noise(seed, block, (1, *shape), number).to(device) for number in range(1 + restarts)]
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a model's blocks begin with.
+
+    `deviation`: standard deviation of their noise; below 1, worlds are nearer to what is likely. `one_a_scene`: all
+    blocks under one prompt begin with the noise of the first of them, so that what neither prompt nor past decides is
+    decided alike. `restarts`: how often a world's first block goes through its last steps again (`denoise`).
+    """
+
+    deviation: float = 1.0
+    one_a_scene: bool = False
+    restarts: int = 0
+
+    def noises(
+        self, seed: int, block: int, scene: int, shape: tuple[int, ...], device: torch.device
+    ) -> list[Tensor]:
+        """Noise [1, *shape] fp32 of a block, whose prompt has been spoken since block `scene`, and of its restarts."""
+        first = scene if self.one_a_scene else block
+        restarts = 0 if block else self.restarts
+        return [
+            self.deviation * block_noise(seed, first, (1, *shape), number).to(device)
+            for number in range(1 + restarts)
+        ]
 
 
 def denoise(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -14,6 +14,7 @@ from worldattention.core.hsa import HSAParameters
 from worldattention.core.models.text import TextEncoder
 from worldattention.core.models.transformer import CausalWanTransformer3DModel
 from worldattention.core.models.vae import StreamingDecoder
+from worldattention.core.sampler import Beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class WorldModel:
     """Networks on one device. `new_decoder` makes a decoder with a state of its own; `hsa` has one entry a layer.
 
     `fingerprint` names weights and geometry: pages of another fingerprint are never used.
-    `restarts`: how often a world's first block goes through its last steps again (`sampler.denoise`).
+    `beginning`: the noise that its blocks begin with.
     """
 
     name: str
@@ -33,7 +34,7 @@ class WorldModel:
     new_decoder: Callable[[], StreamingDecoder]
     device: torch.device
     dtype: torch.dtype
-    restarts: int = 0
+    beginning: Beginning = field(default_factory=Beginning)
 
     @property
     def layers(self) -> int:

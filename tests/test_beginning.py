@@ -1,0 +1,106 @@
+"""What blocks begin with: noise, their own or the scene's; and a first block goes through its last steps again."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.toy import toy_engine, toy_model
+from worldattention.core.sampler import RESTART_STEPS, Beginning, block_noise, denoise
+
+STEPS = (1000.0, 900.0, 700.0, 400.0)
+CPU = torch.device("cpu")
+
+
+def test_a_restart_is_noise_anew_and_the_last_steps():
+    """Against the Euler steps written out, with a velocity that is known."""
+    noise, fresh = torch.randn(2, 3, 4), torch.randn(2, 3, 4)
+    asked = []
+
+    def velocity(latents, step):
+        asked.append(step)
+        return torch.sin(latents) + step
+
+    plain = denoise(noise, STEPS, velocity)
+    assert asked == [0, 1, 2, 3]
+    asked.clear()
+    again = denoise(noise, STEPS, velocity, [fresh])
+    assert asked == [0, 1, 2, 3, 2, 3]
+    assert RESTART_STEPS == 2
+    x = 0.3 * plain + 0.7 * fresh
+    x = x - 0.3 * (torch.sin(x) + 2)
+    x = x - 0.4 * (torch.sin(x) + 3)
+    torch.testing.assert_close(again, x)
+
+
+@pytest.mark.parametrize("one_a_scene", [False, True])
+def test_every_noise_is_its_own(one_a_scene):
+    beginning = Beginning(deviation=0.5, one_a_scene=one_a_scene, restarts=2)
+    first, scene = block_noise(3, 0, (2, 40)), block_noise(3, 4 if one_a_scene else 5, (2, 40))
+    noises = beginning.noises(3, 0, 0, (2, 40), CPU)
+    assert len(noises) == 3
+    assert torch.equal(noises[0][0], 0.5 * first)
+    for i in range(3):
+        for j in range(i):
+            assert abs(float((noises[i] * noises[j]).mean())) < 0.5 * 0.25
+    (later,) = beginning.noises(3, 5, 4, (2, 40), CPU)
+    assert torch.equal(later[0], 0.5 * scene)
+
+
+def first_latents(engine):
+    """A list that gets what every block begins with."""
+    begins, predict = [], engine._passes.predict
+
+    def watched(latents, timestep, *others):
+        if timestep == engine._timesteps[0]:
+            begins.append(latents.clone())
+        return predict(latents, timestep, *others)
+
+    engine._passes.predict = watched
+    return begins
+
+
+def test_a_scene_keeps_its_noise_until_its_prompt_ends():
+    """One that comes back begins anew: were its noise the same, it would look as if it were remembered."""
+    engine = toy_engine(model=replace(toy_model(), beginning=Beginning(one_a_scene=True)))
+    begins, said = first_latents(engine), ["the sea", "the sea", "a wood", "a wood", "the sea", "the sea"]
+    try:
+        for prompt in said:
+            engine.step(prompt)
+        shape = engine.geometry.latent_shape
+        for begin, scene in zip(begins, [0, 0, 2, 2, 4, 4], strict=True):
+            assert torch.equal(begin[0], block_noise(engine.config.seed, scene, shape))
+        begins.clear()
+        with closing(engine.fork_at(3)) as past:  # and so do its branches
+            past.step("a wood")
+            assert torch.equal(past.latents(3), engine.latents(3))
+    finally:
+        engine.close()
+
+
+def counted(engine):
+    """A list that gets an entry for every pass of the engine that predicts."""
+    counts, predict = [], engine._passes.predict
+    engine._passes.predict = lambda *arguments: counts.append(0) or predict(*arguments)
+    return counts
+
+
+@pytest.mark.parametrize("restarts", [0, 1, 2])
+def test_only_the_first_block_of_a_world_is_made_so(restarts):
+    beginning = Beginning(restarts=restarts)
+    plain, other = toy_engine(), toy_engine(model=replace(toy_model(), beginning=beginning))
+    passes = counted(plain), counted(other)
+    try:
+        for block, prompt in enumerate(("a red ball", "a red ball", "the sea", "the sea")):
+            before = [len(counts) for counts in passes]
+            plain.step(prompt)
+            other.step(prompt)
+            asked = [len(counts) - then for counts, then in zip(passes, before, strict=True)]
+            assert asked[0] == len(STEPS), "the context's pass predicts nothing"
+            assert asked[1] == len(STEPS) + RESTART_STEPS * restarts * (block == 0)
+            same = torch.equal(plain.latents(block), other.latents(block))
+            assert same == (restarts == 0)
+    finally:
+        plain.close()
+        other.close()
