@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from worldattention.core.errors import UserError
+from worldattention.core.heap import lasting_memory
 
 TOKENS = 64
 TOKEN_SCALE = 2.0  # brings MiniLM's hidden states (std 0.5 or so) to unit variance
@@ -110,7 +111,7 @@ class MiniLMEncoder:
             return self._cache[text]
         ids = self._tokenizer.encode(text).ids
         hidden = self._model(torch.tensor([ids])).last_hidden_state[0].float()
-        tokens = torch.zeros(TOKENS, hidden.shape[-1])
+        tokens = lasting_memory((TOKENS, hidden.shape[-1]), torch.float32)
         tokens[: len(ids)] = hidden * TOKEN_SCALE
         encoding = TextEncoding(tokens, pool(tokens, len(ids)), len(ids))
         self._cache[text] = encoding

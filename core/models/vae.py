@@ -6,7 +6,7 @@ stack at a time; its decoder is causal, with one latent of memory per block, so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,7 +79,10 @@ class _Residual(nn.Module):
 
 
 class _Memory(nn.Module):
-    """A residual block that also reads its own input of one latent earlier."""
+    """A residual block that also reads its own input of one latent earlier, as `earlier(x)`.
+
+    Feature maps are a block's largest tensors: each goes as soon as it can, and is changed in place.
+    """
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -87,9 +90,9 @@ class _Memory(nn.Module):
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
         _zero(self.second)
 
-    def forward(self, x: Tensor, past: Tensor) -> Tensor:
-        inner = F.relu(self.first(torch.cat([x, past], 1)))
-        return F.relu(x + self.second(inner))
+    def forward(self, x: Tensor, earlier: Callable[[Tensor], Tensor]) -> Tensor:
+        inner = F.relu_(self.first(torch.cat([x, earlier(x)], 1)))
+        return F.relu_(x + self.second(inner))
 
 
 class _Encoder(nn.Module):
@@ -132,11 +135,11 @@ class _Decoder(nn.Module):
         """latents [B * frames, C, h, w], time innermost -> [B * frames, 12, H, W] and the next state."""
         later: list[Tensor] = []
 
-        def remember(x: Tensor) -> Tensor:
+        def earlier(x: Tensor) -> Tensor:
             """[B * frames, c, h, w] moved one latent on, the first taken from the state."""
             timed = x.unflatten(0, (-1, frames))
             past = state[len(later)] if state else torch.zeros_like(timed[:, 0])
-            later.append(timed[:, -1])
+            later.append(timed[:, -1].clone())  # a view would keep the whole
             if frames == 1:
                 return past
             if len(timed) == 1:  # four axes: channels stay last, as convolutions want them on a CPU
@@ -144,14 +147,14 @@ class _Decoder(nn.Module):
             return torch.cat([past[:, None], timed[:, :-1]], 1).flatten(0, 1)
 
         # Softly limited: a stray latent must not become a blot.
-        x = F.relu(self.enter(torch.tanh(latents / 4) * 4))
-        x = self.blocks[0](x, remember(x))
-        x = F.relu(F.pixel_shuffle(self.to_quarter(x), 2))
+        x = F.relu_(self.enter(torch.tanh(latents / 4) * 4))
+        x = self.blocks[0](x, earlier)
+        x = F.relu_(F.pixel_shuffle(self.to_quarter(x), 2))
         for block in self.blocks[1:3]:
-            x = block(x, remember(x))
-        x = F.relu(F.pixel_shuffle(self.to_half(x), 2))
+            x = block(x, earlier)
+        x = F.relu_(F.pixel_shuffle(self.to_half(x), 2))
         for block in self.blocks[3:5]:
-            x = block(x, remember(x))
+            x = block(x, earlier)
         return F.pixel_shuffle(self.leave(x), 2) * 0.5 + 0.5, tuple(later)
 
 

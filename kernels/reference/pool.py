@@ -3,6 +3,9 @@
 import torch
 from torch import Tensor
 
+_AT_ONCE = 1 << 18
+"""Numbers whose mean is taken in one call: torch copies them to fp32 on a CPU."""
+
 
 def block_count(tokens: int, block: int) -> int:
     """Blocks that hold `tokens`, the last one partial if need be."""
@@ -27,7 +30,9 @@ def block_means(x: Tensor, block: int, out: Tensor | None = None) -> Tensor:
     flat, means = x.flatten(2), out.flatten(2)
     if whole:
         blocks = flat[:, : whole * block].unflatten(1, (whole, block))
-        torch.mean(blocks, dim=2, dtype=torch.float32, out=means[:, :whole])
+        count = max(1, _AT_ONCE // (batch * block * heads * channels))
+        for part, mean in zip(blocks.split(count, 1), means[:, :whole].split(count, 1), strict=True):
+            torch.mean(part, dim=2, dtype=torch.float32, out=mean)
     if whole * block < tokens:
         torch.mean(flat[:, whole * block :], dim=1, dtype=torch.float32, out=means[:, whole])
     return out
