@@ -23,9 +23,7 @@ _USUAL_TOP_PAD = 128 << 10
 _MAPPED_BYTES = 32 << 20
 _KEPT_BYTES = 256 << 20
 _AHEAD_BYTES = 512 << 20  # the pocket world with its weights; address space until it is used
-_ROOM_BYTES = (
-    128 << 20
-)  # what the passes of a pocket world's block take at a time, and more than half of it again
+_ROOM_BYTES = 128 << 20  # of which the passes of a pocket world's block have reached 106 MB
 _HUGE_PAGE_BYTES = 2 << 20
 _MADV_POPULATE_WRITE = 23  # mman-common.h, Linux 5.14
 _HUGE_BYTES = 4 << 20  # from here on huge pages: thousands of page faults fewer for a page of keys
@@ -104,9 +102,9 @@ class _Mallinfo2(ctypes.Structure):
 def take_room() -> None:
     """Takes at once what the next blocks need of the main thread's heap, when weights lie there already.
 
-    What small things hold back between activations is made up for at the heap's end, some megabytes at a time, so that
-    a world can grow by that for minutes (CASES 7). It is not all that grows: some long runs gain more than this holds
-    ready. Elsewhere, and in another thread, it changes nothing.
+    How much room a block's activations want beside what they hold is chance: small things that lie between keep holes
+    from being joined, and the block that wants most may come minutes after the first (CASES 7). Elsewhere, and in
+    another thread, it changes nothing.
     """
     if platform.libc_ver()[0] != "glibc" or threading.current_thread() is not threading.main_thread():
         return
