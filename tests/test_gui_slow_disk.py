@@ -68,7 +68,7 @@ class Slowed:
 
 @pytest.mark.parametrize(
     ("phases", "blocks"),
-    [(2, 4), pytest.param(20, 6, marks=[pytest.mark.endurance, pytest.mark.timeout(1800)])],
+    [(2, 4), pytest.param(20, 6, marks=pytest.mark.endurance)],
 )
 @pytest.mark.timeout(600)
 def test_case_10_a_slow_disk_stalls_no_window(make_window, qtbot, tmp_path, monkeypatch, phases, blocks):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+FEW = pytest.mark.timeout(300)
 FULL = [pytest.mark.endurance, pytest.mark.timeout(7200)]
 
 
@@ -31,8 +32,9 @@ def kill(kind, folder, kills, period_s):
     return told
 
 
-@pytest.mark.parametrize(("kills", "period_s"), [(2, 1.0), pytest.param(200, 8.0, marks=FULL)])
-@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("kills", "period_s"), [pytest.param(2, 1.0, marks=FEW), pytest.param(200, 8.0, marks=FULL)]
+)
 def test_case_25_a_killed_window_starts_again_and_offers_what_was_unsaved(tmp_path, kills, period_s):
     told = kill("window", tmp_path, kills, period_s)
     assert told["most_lost_s"] <= 10
@@ -41,8 +43,7 @@ def test_case_25_a_killed_window_starts_again_and_offers_what_was_unsaved(tmp_pa
         assert told["offered"] > 30
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(200, marks=FULL)])
-@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kills", [pytest.param(3, marks=FEW), pytest.param(200, marks=FULL)])
 def test_case_08_a_killed_render_leaves_nothing_behind_the_next_one(tmp_path, kills):
     told = kill("render", tmp_path, kills, 1.0)
     if kills > 100:
