@@ -56,7 +56,9 @@ class Beginning:
         restarts = 0 if block else self.restarts
         return [
             self.deviation * block_noise(seed, first, (1, *shape), number).to(device)
-            for number in range(restarts, -1, -1)  # the last, which decides, is what later blocks of the scene get
+            for number in range(
+                restarts, -1, -1
+            )  # the last, which decides, is what later blocks of the scene get
         ]
 
 
