@@ -82,6 +82,40 @@ def test_a_branch_and_a_block_are_rendered(project, tmp_path, capsys) -> None:
     assert render(capsys, "--world", world, "--seconds", 0.75)["frames"] == 12  # behind the project's end
 
 
+def test_a_branch_of_a_saved_world_goes_on_where_it_ends(project, tmp_path, capsys) -> None:
+    first, second, log = tmp_path / "first", tmp_path / "second", tmp_path / "log.jsonl"
+    render(capsys, project, "--seconds", 4.5, "--save-world", first)
+    render(capsys, "--world", first, "--from-block", 4, "--seconds", 1.5, "--save-world", second)
+    saved = open_world(second)
+    assert saved.history.current == "Branch 2"
+    for branch, from_block, begin in (
+        ("Branch 2", [], 6),
+        ("Boat", [], 3),
+        ("Main", [], 6),
+        ("Main", ["--from-block", 5], 5),
+    ):
+        there = tmp_path / f"{branch}{begin}"
+        chosen = ["--world", second, "--branch", branch, *from_block, "--seconds", 0.75]
+        render(capsys, *chosen, "--telemetry", log, "--save-world", there)
+        assert [json.loads(line)["block"] for line in log.read_text().splitlines()] == [begin]
+        lines = [json.loads(line) for line in open_world(there).telemetry()]
+        assert [line["block"] for line in lines] == list(range(begin + 1))
+        if branch == "Main":
+            assert torch.equal(latents(there)[:begin], latents(first)[:begin])
+
+
+def test_what_is_asked_for_counts_behind_the_block_that_is_gone_back_to(project, tmp_path, capsys) -> None:
+    world, other, log = tmp_path / "world", tmp_path / "other", tmp_path / "log.jsonl"
+    render(capsys, project, "--seconds", 3, "--save-world", world)
+    chosen = ["--world", world, "--from-block", 2, "--seconds", 1.5, "--seed", 77, "--attention", "dense"]
+    render(capsys, *chosen, "--telemetry", log, "--save-world", other)
+    assert [json.loads(line)["attention"] for line in log.read_text().splitlines()] == ["dense"] * 2
+    assert torch.equal(latents(other)[:2], latents(world)[:2])
+    assert not torch.equal(latents(other)[2], latents(world)[2])
+    records = open_world(other).records
+    assert [(record.seed, record.attention) for record in records[2:]] == [(77, "dense")] * 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "reason"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,21 +63,27 @@ class Source:
             )
 
     def _bring(self, session: Session, options: Options, cancel: Callable[[], bool]) -> None:
+        wanted = session.engine.config
         if self.world is not None:
-            wanted = session.engine.config
             self._restore(session, self.world, cancel)
-            if not options.as_recorded:
-                session.configure(wanted)
         elif not self.project.history.plain and options.as_recorded:
             session.begin(self.project.history)
         if self.branch is not None and self.branch != session.branch:
             session.switch(self.branch)
+            self._log.take_up(self._log.spans(), session.block)
         if self.from_block < session.block:
             session.rewind(self.from_block, session.history.free_name())
             self._log.take_up(self._log.spans(), self.from_block)
+        self._make(session, min(self.from_block, self.made), cancel)
+        if self.world is not None and not options.as_recorded:
+            session.configure(wanted)  # only now: its past is as it was
+        self._make(session, self.from_block, cancel)
+
+    def _make(self, session: Session, end: int, cancel: Callable[[], bool]) -> None:
+        """The blocks before `end`, of which the video has none."""
         with console.progress_bar("History", "blocks") as show:
-            while session.block < self.from_block:
-                show(session.block, self.from_block, "made again")
+            while session.block < end:
+                show(session.block, end, "made again")
                 self._log.append(session.step(cancel).telemetry)
 
     def _restore(self, session: Session, world: SavedWorld, cancel: Callable[[], bool]) -> None:
@@ -130,6 +136,7 @@ def open_source(arguments: argparse.Namespace) -> Source:
 
         check_place(arguments.save_world)
     from worldattention.core.project import load_project
+    from worldattention.core.telemetry_log import TelemetryLog
 
     world = None
     if arguments.world is not None:
@@ -137,16 +144,15 @@ def open_source(arguments: argparse.Namespace) -> Source:
 
         world = open_world(arguments.world)
         world.check()
-        project = world.project
+        project = replace(world.project, history=world.history)
     else:
         project = load_project(arguments.project)
     if arguments.branch is not None:
         project = project.on_branch(arguments.branch)
-    block = arguments.from_block
-    if block is None:
-        block = world.blocks if world is not None else 0
-    history = project.history
-    made = max(len(history.records(history.current)), world.blocks if world is not None else 0)
-    from worldattention.core.telemetry_log import TelemetryLog
-
-    return Source(project, world, arguments.branch, block, made, TelemetryLog())
+    current = project.history.current
+    made, block = len(project.history.records(current)), arguments.from_block
+    if block is None and world is not None:
+        block = world.blocks if current == world.history.current else made
+    if world is not None:
+        project = replace(project, history=world.project.history)  # a world's is saved beside its project
+    return Source(project, world, arguments.branch, block or 0, made, TelemetryLog())
