@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.multiprocessing.spawn import spawn
+
+LOST_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,12 @@ def _work_in_group(
         world_size=size,
         device_id=own if own.type == "cuda" else None,
     )
-    work(Group(rank, size, own))
+    try:
+        work(Group(rank, size, own))
+    except Exception:
+        if rank:
+            time.sleep(LOST_S)  # it may have lost the lead, whose reason is the one to be told
+        raise
     # Only here: taking a group down waits for all, and after a failure the others wait elsewhere. A process that
     # fails ends at once instead, and says why.
     dist.destroy_process_group()
