@@ -60,19 +60,25 @@ class Edited(main_window.MainWindow):
 
 
 class Looked(main_window.MainWindow):
-    """A window that is closed again as soon as a block is made; `offered`: what was recovered in it."""
+    """A window that is closed again when a block is made and it has said what a crash left, which another thread looks
+    for; `offered`: what was recovered in it."""
 
     offered: list[str] = []  # noqa: RUF012
+    told = False
 
     def start(self) -> None:
         super().start()
+        self.library._found.connect(self._tell)  # behind the library's own
         self.world.ready.connect(lambda _message: self.world.playback.play())
         self._eye = QTimer(self)
         self._eye.timeout.connect(self._look)
         self._eye.start(20)
 
+    def _tell(self, _found: object) -> None:
+        self.told = True
+
     def _look(self) -> None:
-        if self.world.blocks > 0 and self.library.autosave is not None:
+        if self.world.blocks > 0 and self.told:
             self._eye.stop()
             events = {event.prompt for event in self.model.timeline.events}
             if self.offered:
