@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -59,13 +60,15 @@ class Journal:
 
     def blocks_before(self, preset: str) -> int:
         """How many blocks were made before the last ones, which have this preset (all, if the last has another)."""
-        since = takewhile(lambda record: record.preset == preset, reversed(self.records))
-        return len(self.records) - sum(1 for _ in since)
+        return self._since(lambda record: record.preset == preset)
 
     def scene(self, prompt: str) -> int:
         """The block from which on `prompt` was spoken without a change; the next one's if it is new."""
-        since = takewhile(lambda record: record.prompt == prompt, reversed(self.records))
-        return len(self.records) - sum(1 for _ in since)
+        return self._since(lambda record: record.prompt == prompt)
+
+    def _since(self, holds: Callable[[BlockRecord], bool]) -> int:
+        """From which block on `holds` is true of all."""
+        return len(self.records) - sum(1 for _ in takewhile(holds, reversed(self.records)))
 
     def renewed(self) -> Journal:
         """Of a new world in the same folder; the latents of the old one go with its last branch."""

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.multiprocessing.spawn import spawn
 
 LOST_S = 3.0
+"""So long does a process that failed wait for the lead to have ended first, if it did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ def _work_in_group(
     )
     try:
         work(Group(rank, size, own))
-    except Exception:
+    except RuntimeError:  # what torch raises where another process is gone, among others
         if rank:
             time.sleep(LOST_S)  # it may have lost the lead, whose reason is the one to be told
         raise
