@@ -132,7 +132,6 @@ def test_projects_worlds_and_blocks(world, saved, tmp_path):
             ),
             ("no such file", [tmp_path / "none.world"]),
             ("end it with .png", ["--screenshot", tmp_path / "s.jpg"]),
-            ("name its file with --screenshot", ["--after-blocks", 3]),
         ],
     )
 

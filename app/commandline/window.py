@@ -57,8 +57,6 @@ def run(arguments: argparse.Namespace, options: Options) -> int:
                 f"The screenshot cannot be written to '{arguments.screenshot}': end it with .png."
             )
         check_target(arguments.screenshot, "the screenshot")
-    elif arguments.after_blocks is not None:
-        raise UserError("--after-blocks says when a screenshot is saved: name its file with --screenshot.")
     choose_platform(arguments.screenshot is not None)
     try:
         from worldattention.app.window_entry import run_window  # the only door to Qt
