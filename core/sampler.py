@@ -54,11 +54,9 @@ class Beginning:
         """Noise [1, *shape] fp32 of a block, whose prompt has been spoken since block `scene`, and of its restarts."""
         first = scene if self.one_a_scene else block
         restarts = 0 if block else self.restarts
+        numbers = range(restarts, -1, -1)  # the last, which decides, is what later blocks of the scene get
         return [
-            self.deviation * block_noise(seed, first, (1, *shape), number).to(device)
-            for number in range(
-                restarts, -1, -1
-            )  # the last, which decides, is what later blocks of the scene get
+            self.deviation * block_noise(seed, first, (1, *shape), number).to(device) for number in numbers
         ]
 
 

@@ -78,8 +78,9 @@ def test_equals_diffusers_on_one_bidirectional_pass() -> None:
 
 
 def test_frames_have_their_own_times_and_prompts() -> None:
-    model = tiny_model(1)
-    latents, tokens = torch.randn(1, 4, 4, 4, 6), torch.randn(2, 5, 10)
+    """In double precision: in single, what two groupings round otherwise grows to the bound on some processors."""
+    model = tiny_model(1).double()
+    latents, tokens = torch.randn(1, 4, 4, 4, 6).double(), torch.randn(2, 5, 10).double()
     times = torch.tensor([[700.0, 700.0, 20.0, 20.0]])
 
     def alone(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:  # every frame attends to itself only
@@ -106,7 +107,7 @@ def test_frames_have_their_own_times_and_prompts() -> None:
                 single,
             )
             torch.testing.assert_close(together[:, frame - 1 : frame], one, rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(grouped, together, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(grouped, together, rtol=1e-5, atol=1e-6)
 
 
 def test_cached_rollout_equals_one_masked_pass() -> None:
