@@ -28,6 +28,7 @@ from worldattention.core.models.world import WorldModel, check_modes
 from worldattention.core.passes import KeysValues, Passes
 from worldattention.core.pocket.prompts import Understood
 from worldattention.core.pocket.text import understood_by
+from worldattention.core.prelude import Prelude
 from worldattention.core.preview import RecallPreview
 from worldattention.core.records import PageRecords, block_telemetry, recall_record
 from worldattention.core.rewind import CODED, LACKING, REBUILT, closed_on_failure, rebuild, replay_decoder
@@ -58,6 +59,7 @@ class Engine:
         self._last_policy = config.cache.retrieval
         self._banked_frames = 0
         self._pages = PageRecords()
+        self._prelude: Prelude | None = None
         self._journal = Journal.empty(config.cache.folder or default_folder())
         self.approximate = False  # whether the past, as it is remembered, is no longer exactly what it was
         self.notice = ""  # for the next block's record
@@ -116,7 +118,7 @@ class Engine:
         self._memory = self._memory.renewed()
         self._decoder.reset()
         self.block, self._banked_frames, self._spoken, self._pages = 0, 0, None, PageRecords()
-        self._last_policy = self.config.cache.retrieval
+        self._last_policy, self._prelude = self.config.cache.retrieval, None
         self._journal, self.approximate = self._journal.renewed(), False
         self.epoch += 1
 
@@ -238,11 +240,15 @@ class Engine:
         recall = self._memory.recall_due(prompt, self.block, changed, policy)
         velocity = self._velocity(draft, spoken, recall, cancel, watch)
         scene, shape = self._journal.scene(spoken.text), self.geometry.latent_shape
-        begin = self.model.beginning.noises
-        noise, *again = begin(self.config.seed, self.block, scene, shape, self.model.device)
+        self._prelude = self._begun(spoken, scene, recall)
         with watch("denoise"):
-            latents = denoise(noise, self._timesteps, velocity, again)
-        table = draft.attention.head_table()
+            if self._prelude is not None:
+                latents, table = self._prelude.block(self.block, cancel, self.attention_observer)
+            else:
+                begin = self.model.beginning.noises
+                noise, *again = begin(self.config.seed, self.block, scene, shape, self.model.device)
+                latents = denoise(noise, self._timesteps, velocity, again)
+                table = draft.attention.head_table()
         go_on(cancel)
         with watch("context"):
             keys, values = self._passes.clean(draft.attention, latents, spoken)
@@ -274,6 +280,17 @@ class Engine:
         self._commit(draft, spoken, changed, keys, values)
         self._journal.add(before, self._record(draft, spoken), latents)
         self.block += 1
+
+    def _begun(self, spoken: Spoken, scene: int, recall: bool) -> Prelude | None:
+        """Whose latents the next block takes, as long as the world goes on as it began."""
+        beginning = self.model.beginning
+        if not beginning.unseen or self.block >= beginning.led or scene or recall:
+            return None
+        if not self._journal.as_begun(self.config):
+            return None
+        if self._prelude is not None and self._prelude.is_of(self.config, spoken):
+            return self._prelude
+        return Prelude(self.model, self.config, self._passes, spoken)
 
     def _velocity(
         self, draft: Draft, spoken: Spoken, recall: bool, cancel: Callable[[], bool] | None, watch: Stopwatch

@@ -66,6 +66,11 @@ class Journal:
         """The block from which on `prompt` was spoken without a change; the next one's if it is new."""
         return self._since(lambda record: record.prompt == prompt)
 
+    def as_begun(self, config: EngineConfig) -> bool:
+        """Whether every block was made with `config`, and none recalled anything."""
+        alike = all(moment.config == config for moment in self.moments)
+        return alike and not any(record.recalled for record in self.records)
+
     def _since(self, holds: Callable[[BlockRecord], bool]) -> int:
         """From which block on `holds` is true of all."""
         return len(self.records) - sum(1 for _ in takewhile(holds, reversed(self.records)))

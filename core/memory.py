@@ -74,7 +74,7 @@ class WorldMemory:
         """The memory of a world without history."""
         shape = kv_shape(model)
         ring = FrameRing(shape, config.cache.budget_frames + 8, SINK_FRAMES, model.device)
-        return cls(model, config, _new_bank(model, config), ring, _new_window(model, config.cache))
+        return cls(model, config, _new_bank(model, config), ring, new_window(model, config.cache))
 
     def renewed(self) -> WorldMemory:
         """The memory of a world without history in the same ring and window; this one is closed.
@@ -90,7 +90,7 @@ class WorldMemory:
 
     def fork(self) -> WorldMemory:
         """A copy that goes on by itself; pages are shared."""
-        window = _new_window(self._model, self.config.cache)
+        window = new_window(self._model, self.config.cache)
         other = WorldMemory(self._model, self.config, self.bank.fork(), self.ring.fork(), window)
         other.recalled = self.recalled
         return other
@@ -101,7 +101,7 @@ class WorldMemory:
         It lacks frames whose page was dropped. `complete` must be called once they are there.
         """
         cache = self.config.cache
-        window, ring = _new_window(self._model, cache), self.ring.empty()
+        window, ring = new_window(self._model, cache), self.ring.empty()
         other = WorldMemory(self._model, self.config, self.bank.fork(mark), ring, window)
         other.recalled = recalled
         other.ring.frames_done = frames_done
@@ -137,7 +137,7 @@ class WorldMemory:
         self, cache: CacheConfig, frames_done: int, recalled: Recalled, there: set[int]
     ) -> WindowPlan:
         """The window of a past block, without the frames that are not `there`; its pages must be readable."""
-        plan = _plan(cache, recalled, frames_done)
+        plan = plan_window_of(cache, recalled, frames_done)
         return without(plan, lambda span, frame: span.page is not None or frame in there)
 
     def install_plan(self, plan: WindowPlan) -> None:
@@ -185,7 +185,7 @@ class WorldMemory:
         `denied` are taken for such (in a replay, those that were missed then).
         """
         if self.window.freed:
-            self.window = _new_window(self._model, self.config.cache)
+            self.window = new_window(self._model, self.config.cache)
         held = self._hold(tuple(page.id for page in recalled.pages if page.id not in denied))
         present = tuple(page for page in recalled.pages if page.id in held)
         plan = self._plan(Recalled(present, recalled.switch_frame))
@@ -196,13 +196,8 @@ class WorldMemory:
         self, plan: WindowPlan, config: AttentionConfig, observer: Observer | None
     ) -> WindowAttention:
         """Attention over the window as `plan` laid it out, the current block in the slots behind it."""
-        sizes = self._model.geometry
-        start = plan.frames * sizes.frame_tokens
-        end = start + sizes.block_tokens
-        keys, values = self.window.keys[:, :, :end], self.window.values[:, :, :end]
-        rotary = self.window.current_table(sizes.block_tokens)
-        steady = end == self.window.keys.shape[2]
-        return WindowAttention(keys, values, start, rotary, self._model.hsa, config, observer, steady)
+        steady = plan.frames + self._model.geometry.block_latents == self.window.slots
+        return window_attention(self._model, self.window, plan, config, observer, steady)
 
     @property
     def buffer_bytes(self) -> int:
@@ -310,10 +305,11 @@ class WorldMemory:
         return self._held.pages
 
     def _plan(self, recalled: Recalled) -> WindowPlan:
-        return _plan(self.config.cache, recalled, self.ring.frames_done)
+        return plan_window_of(self.config.cache, recalled, self.ring.frames_done)
 
 
-def _plan(cache: CacheConfig, recalled: Recalled, done: int) -> WindowPlan:
+def plan_window_of(cache: CacheConfig, recalled: Recalled, done: int) -> WindowPlan:
+    """The window behind `done` latent frames, as the configuration lays it out."""
     if cache.authors_layout:
         return plan_window_authors(done, cache.budget_frames, recalled.pages, recalled.switch_frame)
     fitting = recalled.pages[max(0, len(recalled.pages) - cache.recalled_pages) :]  # it may have shrunk since
@@ -353,7 +349,25 @@ def _new_bank(model: WorldModel, config: EngineConfig) -> KVBank:
     return KVBank(shape, config.cache, indexed_layers(model), store, model.device, config.seed)
 
 
-def _new_window(model: WorldModel, cache: CacheConfig) -> Window:
+def window_attention(
+    model: WorldModel,
+    window: Window,
+    plan: WindowPlan,
+    config: AttentionConfig,
+    observer: Observer | None,
+    steady: bool = False,
+) -> WindowAttention:
+    """Attention over a window as `plan` laid it out, the current block in the slots behind it."""
+    sizes = model.geometry
+    start = plan.frames * sizes.frame_tokens
+    end = start + sizes.block_tokens
+    keys, values = window.keys[:, :, :end], window.values[:, :, :end]
+    rotary = window.current_table(sizes.block_tokens)
+    return WindowAttention(keys, values, start, rotary, model.hsa, config, observer, steady)
+
+
+def new_window(model: WorldModel, cache: CacheConfig) -> Window:
+    """An empty window of the configuration's size."""
     block = model.geometry.block_latents
     table = slot_table(model, cache.budget_frames + block)
     return Window(kv_shape(model), cache.budget_frames, block, table, model.device)

@@ -39,25 +39,35 @@ def block_noise(seed: int, block: int, shape: tuple[int, ...], restart: int = 0)
 class Beginning:
     """What a model's blocks begin with.
 
-    `deviation`: standard deviation of their noise; below 1, worlds are nearer to what is likely. `one_a_scene`: all
-    blocks under one prompt begin with the noise of the first of them, so that what neither prompt nor past decides is
-    decided alike. `restarts`: how often a world's first block goes through its last steps again (`denoise`).
+    `deviation`: standard deviation of their noise; below 1, worlds are nearer to what is likely. `period`: latent
+    frames after which a scene's noise repeats, as what is done in it does, so that what neither prompt nor past decides
+    is decided alike; 0: every block has its own. `restarts`: how often the very first block goes through its last steps
+    again (`denoise`). `unseen`: blocks that are made before a world is shown. `led`: how many of the world's own are
+    those that follow them (`Prelude`).
     """
 
     deviation: float = 1.0
-    one_a_scene: bool = False
+    period: int = 0
     restarts: int = 0
+    unseen: int = 0
+    led: int = 0
 
     def noises(
         self, seed: int, block: int, scene: int, shape: tuple[int, ...], device: torch.device
     ) -> list[Tensor]:
-        """Noise [1, *shape] fp32 of a block, whose prompt has been spoken since block `scene`, and of its restarts."""
-        first = scene if self.one_a_scene else block
-        restarts = 0 if block else self.restarts
-        numbers = range(restarts, -1, -1)  # the last, which decides, is what later blocks of the scene get
-        return [
-            self.deviation * block_noise(seed, first, (1, *shape), number).to(device) for number in numbers
-        ]
+        """Noise [1, F, ...] fp32 of a block of `shape` [F, ...], and of its restarts.
+
+        Its prompt has been spoken since block `scene`; blocks that nobody sees have numbers below 0.
+        """
+        number, frames = block + self.unseen, shape[0]
+        again = 0 if number else self.restarts
+        if self.period:
+            shown = [(number * frames + frame) % self.period for frame in range(frames)]
+            size = (1, self.period, *shape[1:])
+            drawn = [block_noise(seed, scene, size, restart)[:, shown] for restart in range(again + 1)]
+        else:
+            drawn = [block_noise(seed, block, (1, *shape), restart) for restart in range(again + 1)]
+        return [self.deviation * noise.to(device) for noise in drawn]
 
 
 def denoise(

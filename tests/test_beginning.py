@@ -34,18 +34,31 @@ def test_a_restart_is_noise_anew_and_the_last_steps():
     torch.testing.assert_close(again, x)
 
 
-@pytest.mark.parametrize("one_a_scene", [False, True])
-def test_every_noise_is_its_own(one_a_scene):
-    beginning = Beginning(deviation=0.5, one_a_scene=one_a_scene, restarts=2)
-    first, scene = block_noise(3, 0, (2, 40)), block_noise(3, 4 if one_a_scene else 5, (2, 40))
-    noises = beginning.noises(3, 0, 0, (2, 40), CPU)
+def test_every_noise_is_its_own():
+    noises = Beginning(deviation=0.5, restarts=2).noises(3, 0, 0, (2, 40), CPU)
     assert len(noises) == 3
-    assert torch.equal(noises[-1][0], 0.5 * first)
+    assert torch.equal(noises[0][0], 0.5 * block_noise(3, 0, (2, 40)))
     for i in range(3):
         for j in range(i):
             assert abs(float((noises[i] * noises[j]).mean())) < 0.5 * 0.25
-    (later,) = beginning.noises(3, 5, 4, (2, 40), CPU)
-    assert torch.equal(later[0], 0.5 * scene)
+    (later,) = Beginning(deviation=0.5, restarts=2).noises(3, 5, 4, (2, 40), CPU)
+    assert torch.equal(later[0], 0.5 * block_noise(3, 5, (2, 40)))
+
+
+@pytest.mark.parametrize("unseen", [0, 2])
+def test_noise_of_a_scene_repeats_with_its_frames(unseen):
+    """Frame t, counted from the first that is made, begins with noise t mod 5 of the scene, in blocks of 2 frames."""
+    beginning = Beginning(deviation=0.5, period=5, restarts=1, unseen=unseen)
+    for scene in (0, 3):
+        known = 0.5 * block_noise(7, scene, (1, 5, 40))[0]
+        for block in range(scene, scene + 9):
+            first = 2 * (block + unseen)
+            noises = beginning.noises(7, block, scene, (2, 40), CPU)
+            assert torch.equal(noises[0][0], known[[first % 5, (first + 1) % 5]])
+            assert len(noises) == 1 + (block + unseen == 0)
+    again = beginning.noises(7, -unseen, 0, (2, 40), CPU)
+    assert len(again) == 2, "the first block that is made is the one that goes through its last steps again"
+    assert torch.equal(again[1][0], 0.5 * block_noise(7, 0, (1, 5, 40), 1)[0, :2])
 
 
 def first_latents(engine):
@@ -63,7 +76,7 @@ def first_latents(engine):
 
 def test_a_scene_keeps_its_noise_until_its_prompt_ends():
     """One that comes back begins anew: were its noise the same, it would look as if it were remembered."""
-    engine = toy_engine(model=replace(toy_model(), beginning=Beginning(one_a_scene=True)))
+    engine = toy_engine(model=replace(toy_model(), beginning=Beginning(period=3)))
     begins, said = first_latents(engine), ["the sea", "the sea", "a wood", "a wood", "the sea", "the sea"]
     try:
         for prompt in said:

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tests.test_gpu_engine import Words, psnr
+from tests.test_gpu_engine import Words, begun_alone, psnr
 from worldattention.core.config import EngineConfig
 from worldattention.core.engine import Engine
 from worldattention.core.evaluation.worlds import Lockstep, OneWorld
@@ -27,7 +27,8 @@ def film(world, seed):
 
 
 def test_worlds_side_by_side_are_the_worlds_alone():
-    with closing(Engine(load_model("pocket", "cuda", text_encoder=Words()), EngineConfig())) as engine:
+    model = begun_alone(load_model("pocket", "cuda", text_encoder=Words()))
+    with closing(Engine(model, EngineConfig())) as engine:
         jobs = [partial(film, seed=seed) for seed in (1, 2, 3)]
         alone = OneWorld(engine).map(jobs)
         with closing(Lockstep(engine, 3)) as together:
