@@ -38,7 +38,7 @@ from worldattention.core.pocket.text import PocketTextEncoder
 from worldattention.core.sampler import Beginning
 
 _HSA = ".attn1.hsa."
-POCKET_BEGINNING = Beginning(deviation=0.93, period=10, restarts=4, unseen=6, led=12)
+POCKET_BEGINNING = Beginning(deviation=0.93, period=10, restarts=4, unseen=16, led=12)
 """Found on worlds of four seeds (MODEL_CARD.md). All that is done in the pocket world repeats after 2.5 s, ten latent
 frames. What is unseen costs six blocks' time, once a world."""
 

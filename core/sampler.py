@@ -40,10 +40,10 @@ class Beginning:
     """What a model's blocks begin with.
 
     `deviation`: standard deviation of their noise; below 1, worlds are nearer to what is likely. `period`: latent
-    frames after which a scene's noise repeats, as what is done in it does, so that what neither prompt nor past decides
-    is decided alike; 0: every block has its own. `restarts`: how often the very first block goes through its last steps
-    again (`denoise`). `unseen`: blocks that are made before a world is shown. `led`: how many of the world's own are
-    those that follow them (`Prelude`).
+    frames after which the noise of a world's first scene repeats, as what is done in it does, so that what neither
+    prompt nor past decides is decided alike; all blocks of a later scene begin with one noise. 0: every block has its
+    own. `restarts`: how often the very first block goes through its last steps again (`denoise`). `unseen`: blocks that
+    are made before a world is shown. `led`: how many of the world's own are those that follow them (`Prelude`).
     """
 
     deviation: float = 1.0
@@ -60,13 +60,15 @@ class Beginning:
         Its prompt has been spoken since block `scene`; blocks that nobody sees have numbers below 0.
         """
         number, frames = block + self.unseen, shape[0]
-        again = 0 if number else self.restarts
-        if self.period:
+        draws = range(1 if number else 1 + self.restarts)
+        if not self.period:
+            drawn = [block_noise(seed, block, (1, *shape), draw) for draw in draws]
+        elif scene:
+            drawn = [block_noise(seed, scene, (1, *shape))]
+        else:
             shown = [(number * frames + frame) % self.period for frame in range(frames)]
             size = (1, self.period, *shape[1:])
-            drawn = [block_noise(seed, scene, size, restart)[:, shown] for restart in range(again + 1)]
-        else:
-            drawn = [block_noise(seed, block, (1, *shape), restart) for restart in range(again + 1)]
+            drawn = [block_noise(seed, scene, size, draw)[:, shown] for draw in draws]
         return [self.deviation * noise.to(device) for noise in drawn]
 
 

@@ -46,19 +46,24 @@ def test_every_noise_is_its_own():
 
 
 @pytest.mark.parametrize("unseen", [0, 2])
-def test_noise_of_a_scene_repeats_with_its_frames(unseen):
-    """Frame t, counted from the first that is made, begins with noise t mod 5 of the scene, in blocks of 2 frames."""
+def test_noise_of_a_worlds_first_scene_repeats_with_its_frames(unseen):
+    """Frame t, counted from the first that is made, begins with noise t mod 5, in blocks of 2 frames."""
     beginning = Beginning(deviation=0.5, period=5, restarts=1, unseen=unseen)
-    for scene in (0, 3):
-        known = 0.5 * block_noise(7, scene, (1, 5, 40))[0]
-        for block in range(scene, scene + 9):
-            first = 2 * (block + unseen)
-            noises = beginning.noises(7, block, scene, (2, 40), CPU)
-            assert torch.equal(noises[0][0], known[[first % 5, (first + 1) % 5]])
-            assert len(noises) == 1 + (block + unseen == 0)
-    again = beginning.noises(7, -unseen, 0, (2, 40), CPU)
-    assert len(again) == 2, "the first block that is made is the one that goes through its last steps again"
-    assert torch.equal(again[1][0], 0.5 * block_noise(7, 0, (1, 5, 40), 1)[0, :2])
+    known = 0.5 * block_noise(7, 0, (1, 5, 40))[0]
+    for block in range(-unseen, 9):
+        first = 2 * (block + unseen)
+        noises = beginning.noises(7, block, 0, (2, 40), CPU)
+        assert torch.equal(noises[0][0], known[[first % 5, (first + 1) % 5]])
+        assert len(noises) == 1 + (block == -unseen), "the first that is made goes through its last steps again"
+    again = beginning.noises(7, -unseen, 0, (2, 40), CPU)[1]
+    assert torch.equal(again[0], 0.5 * block_noise(7, 0, (1, 5, 40), 1)[0, :2])
+
+
+def test_all_blocks_of_a_later_scene_begin_with_one_noise():
+    beginning = Beginning(deviation=0.5, period=5, restarts=1, unseen=2)
+    for block in range(3, 7):
+        (noise,) = beginning.noises(7, block, 3, (2, 40), CPU)
+        assert torch.equal(noise[0], 0.5 * block_noise(7, 3, (2, 40)))
 
 
 def first_latents(engine):

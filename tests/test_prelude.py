@@ -8,11 +8,14 @@ import pytest
 import torch
 
 from tests.toy import toy_engine, toy_model
-from worldattention.core.config import with_choices
+from worldattention.core.config import SamplerConfig, with_choices
 from worldattention.core.errors import Cancelled
+from worldattention.core.prelude import hurried
 from worldattention.core.sampler import Beginning
 
 UNSEEN, LED = 2, 3
+FIRST = 4 + 2 + (UNSEEN - 1) * 2
+"""Passes for what nobody sees: a block of four steps and a restart of two, then two a block."""
 PROMPT = "a red ball"
 
 
@@ -39,8 +42,11 @@ def passes_of(engine):
 
 
 def test_a_world_begins_with_the_blocks_that_follow_what_nobody_sees(make):
-    """Against a world that is shown from its first block on, which has the same noise in every frame."""
+    """Against a world that is shown from its first block on, which has the same noise in every frame; with two steps,
+    since what nobody sees takes no more."""
     shown, led = make(unseen=0), make()
+    for engine in (shown, led):
+        engine.configure(replace(engine.config, sampler=SamplerConfig(timesteps=(1000, 400))))
     early = [shown.step(PROMPT) for _ in range(UNSEEN + LED)]
     for block in range(LED):
         got, expected = led.step(PROMPT), early[block + UNSEEN]
@@ -60,7 +66,20 @@ def test_it_is_made_block_by_block(make):
     for block in range(LED + 2):
         before = len(passes)
         engine.step(PROMPT)
-        assert len(passes) - before == steps + (UNSEEN * steps + 2) * (block == 0)
+        assert len(passes) - before == steps + FIRST * (block == 0)
+
+
+def test_what_nobody_sees_goes_through_the_first_and_the_last_step(make):
+    """But for the very first block, which decides what the world looks like."""
+    engine = make()
+    asked, predict = [], engine._passes.predict
+    engine._passes.predict = lambda latents, timestep, *others: asked.append(timestep) or predict(
+        latents, timestep, *others
+    )
+    engine.step(PROMPT)
+    first, second, third, last = engine._timesteps
+    assert asked == [first, second, third, last, third, last, first, last, first, second, third, last]
+    assert hurried((1000.0,)) == (1000.0,)
 
 
 def test_another_prompt_ends_it_for_good(make):
@@ -146,7 +165,7 @@ def test_what_was_made_when_it_was_cancelled_is_not_made_again(make, after):
     before = len(passes)
     assert (engine.step(PROMPT).frames == other.step(PROMPT).frames).all()
     steps = len(engine.config.sampler.timesteps)
-    whole = (UNSEEN + 1) * steps + 2
+    whole = FIRST + steps
     assert len(passes) - before <= whole, "no block twice"
     if before >= steps + 2:
         assert len(passes) - before < whole
@@ -173,4 +192,4 @@ def test_whoever_looks_at_every_layer_sees_the_passes_of_a_prelude(make):
     engine.attention_observer = lambda layer, *_: seen.append(layer)
     engine.step(PROMPT)
     layers, steps = engine.model.layers, len(engine.config.sampler.timesteps)
-    assert len(seen) >= layers * (UNSEEN + 1) * steps
+    assert len(seen) >= layers * (FIRST + steps)
