@@ -240,10 +240,11 @@ class Engine:
         recall = self._memory.recall_due(prompt, self.block, changed, policy)
         velocity = self._velocity(draft, spoken, recall, cancel, watch)
         scene, shape = self._journal.scene(spoken.text), self.geometry.latent_shape
-        self._prelude = self._begun(spoken, scene, recall)
+        prelude, made = self._begun(spoken, scene, recall), self._prelude
+        self._prelude = made if prelude is None and made is not None and made.complete else prelude
         with watch("denoise"):
-            if self._prelude is not None:
-                latents, table = self._prelude.block(self.block, cancel, self.attention_observer)
+            if prelude is not None:
+                latents, table = prelude.block(self.block, cancel, self.attention_observer)
             else:
                 begin = self.model.beginning.noises
                 noise, *again = begin(self.config.seed, self.block, scene, shape, self.model.device)
@@ -255,10 +256,10 @@ class Engine:
         go_on(cancel)
         with watch("decode"):
             frames = self._decoder.decode_block(latents[0]).numpy()
-            heads, made = head_arrays(table), latents[0].cpu()  # here, where the device is waited for anyway
+            heads, kept = head_arrays(table), latents[0].cpu()  # here, where the device is waited for anyway
         with watch("bank"):
             self._commit(draft, spoken, changed, keys, values)
-            self._journal.add(before, self._record(draft, spoken), made)
+            self._journal.add(before, self._record(draft, spoken), kept)
         telemetry = self._telemetry(draft, spoken, changed, heads, watch, len(frames))
         self.block += 1
         return BlockResult(frames, telemetry)

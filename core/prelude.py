@@ -13,6 +13,7 @@ from torch import Tensor
 from worldattention.core.config import EngineConfig
 from worldattention.core.errors import go_on
 from worldattention.core.hkv.ring import FrameRing
+from worldattention.core.hkv.window import Window
 from worldattention.core.memory import Recalled, kv_shape, new_window, plan_window_of, window_attention
 from worldattention.core.models.world import WorldModel
 from worldattention.core.passes import Passes
@@ -24,15 +25,23 @@ from worldattention.core.window_attention import Observer
 class Prelude:
     """A world of one prompt and one configuration, without a bank, a decoder or a past that anybody can go back to.
 
-    A function of model, configuration and prompt alone: made again, it is the same. Forks may share it.
+    A function of model, configuration and prompt alone: made again, it is the same. Forks may share it. Once all is made
+    that the world takes, only the latents stay.
     """
 
     def __init__(self, model: WorldModel, config: EngineConfig, passes: Passes, spoken: Spoken) -> None:
         self._model, self._config, self._passes, self._spoken = model, config, passes, spoken
         self._timesteps = shifted_timesteps(config.sampler)
-        self._ring = FrameRing(kv_shape(model), config.cache.budget_frames, 0, model.device)
-        self._window = new_window(model, config.cache)
+        self._memory: tuple[FrameRing, Window] | None = (
+            FrameRing(kv_shape(model), config.cache.budget_frames, 0, model.device),
+            new_window(model, config.cache),
+        )
         self._made: list[tuple[Tensor, Tensor]] = []
+
+    @property
+    def complete(self) -> bool:
+        """Whether all is made that the world takes."""
+        return self._memory is None
 
     def is_of(self, config: EngineConfig, spoken: Spoken) -> bool:
         """Whether it is the one of this configuration and prompt."""
@@ -45,20 +54,28 @@ class Prelude:
 
         Makes what is missing until there. Raises Cancelled; what was made stays.
         """
-        unseen = self._model.beginning.unseen
-        while len(self._made) <= number + unseen:
-            self._made.append(self._make(len(self._made) - unseen, cancel, observer))
-        return self._made[number + unseen]
+        beginning = self._model.beginning
+        while self._memory and len(self._made) <= number + beginning.unseen:
+            block = len(self._made) - beginning.unseen
+            self._made.append(self._make(block, *self._memory, cancel, observer))
+            if block == beginning.led - 1:
+                self._memory = None
+        return self._made[number + beginning.unseen]
 
     def _make(
-        self, block: int, cancel: Callable[[], bool] | None, observer: Observer | None
+        self,
+        block: int,
+        ring: FrameRing,
+        window: Window,
+        cancel: Callable[[], bool] | None,
+        observer: Observer | None,
     ) -> tuple[Tensor, Tensor]:
         """The next block; those that nobody sees have numbers below 0."""
         model, config, spoken = self._model, self._config, self._spoken
         timesteps = self._timesteps if block >= 0 or not self._made else hurried(self._timesteps)
-        plan = plan_window_of(config.cache, Recalled(), self._ring.frames_done)
-        self._window.install(plan, self._ring, {})
-        attention = window_attention(model, self._window, plan, config.attention, observer)
+        plan = plan_window_of(config.cache, Recalled(), ring.frames_done)
+        window.install(plan, ring, {})
+        attention = window_attention(model, window, plan, config.attention, observer)
 
         def velocity(latents: Tensor, step: int) -> Tensor:
             go_on(cancel)
@@ -69,7 +86,7 @@ class Prelude:
         latents = denoise(noise, timesteps, velocity, again)
         table = attention.head_table()
         go_on(cancel)
-        self._ring.append(*self._passes.clean(attention, latents, spoken))
+        ring.append(*self._passes.clean(attention, latents, spoken))
         return latents, table
 
 

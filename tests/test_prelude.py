@@ -56,7 +56,8 @@ def test_a_world_begins_with_the_blocks_that_follow_what_nobody_sees(make):
         assert sum(span.frames for span in got.telemetry.window) == 3 * (block + 1), "it is not in the window"
     assert not torch.equal(led.latents(0), shown.latents(0)), "something went before"
     led.step(PROMPT)
-    assert led._prelude is None, "it is given up as soon as the world goes on by itself"
+    assert led._prelude.complete
+    assert led._prelude._memory is None, "keys and values are given back"
 
 
 def test_it_is_made_block_by_block(make):
@@ -118,6 +119,20 @@ def test_the_past_goes_on_with_equal_frames(make, block, made):
     with closing(engine.fork_at(block)) as past:
         for expected in results[block:]:
             assert (past.step(PROMPT).frames == expected.frames).all()
+
+
+def test_who_goes_back_to_the_beginning_does_not_wait_again(make):
+    engine = make()
+    for _ in range(LED + 1):
+        engine.step(PROMPT)
+    for block in range(LED):
+        with closing(engine.fork_at(block)) as past:
+            passes = passes_of(past)
+            past.step(PROMPT)
+            assert not passes
+            past.step("the sea")
+            assert len(passes) == len(past.config.sampler.timesteps)
+            assert not torch.equal(past.latents(block + 1), engine.latents(block + 1))
 
 
 @pytest.mark.parametrize("kept", range(LED + 1))
