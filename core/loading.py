@@ -40,7 +40,7 @@ from worldattention.core.sampler import Beginning
 _HSA = ".attn1.hsa."
 POCKET_BEGINNING = Beginning(deviation=0.93, period=10, restarts=4, unseen=16, led=12)
 """Found on worlds of four seeds (MODEL_CARD.md). All that is done in the pocket world repeats after 2.5 s, ten latent
-frames. What is unseen costs six blocks' time, once a world."""
+frames. What is unseen takes the passes of twelve blocks, once a world."""
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and the share done, 0..1."""

@@ -25,8 +25,8 @@ from worldattention.core.window_attention import Observer
 class Prelude:
     """A world of one prompt and one configuration, without a bank, a decoder or a past that anybody can go back to.
 
-    A function of model, configuration and prompt alone: made again, it is the same. Forks may share it. Once all is made
-    that the world takes, only the latents stay.
+    A function of model, configuration and prompt alone: made again, it is the same. Forks may share it. Once all
+    is made that the world takes, only the latents stay.
     """
 
     def __init__(self, model: WorldModel, config: EngineConfig, passes: Passes, spoken: Spoken) -> None:
