@@ -54,7 +54,9 @@ def test_noise_of_a_worlds_first_scene_repeats_with_its_frames(unseen):
         first = 2 * (block + unseen)
         noises = beginning.noises(7, block, 0, (2, 40), CPU)
         assert torch.equal(noises[0][0], known[[first % 5, (first + 1) % 5]])
-        assert len(noises) == 1 + (block == -unseen), "the first that is made goes through its last steps again"
+        assert len(noises) == 1 + (block == -unseen), (
+            "the first that is made goes through its last steps again"
+        )
     again = beginning.noises(7, -unseen, 0, (2, 40), CPU)[1]
     assert torch.equal(again[0], 0.5 * block_noise(7, 0, (1, 5, 40), 1)[0, :2])
 

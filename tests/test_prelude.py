@@ -74,8 +74,8 @@ def test_what_nobody_sees_goes_through_the_first_and_the_last_step(make):
     """But for the very first block, which decides what the world looks like."""
     engine = make()
     asked, predict = [], engine._passes.predict
-    engine._passes.predict = lambda latents, timestep, *others: asked.append(timestep) or predict(
-        latents, timestep, *others
+    engine._passes.predict = lambda latents, timestep, *others: (
+        asked.append(timestep) or predict(latents, timestep, *others)
     )
     engine.step(PROMPT)
     first, second, third, last = engine._timesteps
