@@ -38,6 +38,7 @@ from worldattention.app.messages import (
     SetRunning,
     SetTimeline,
     SwitchBranch,
+    Waking,
 )
 from worldattention.app.outputs import Outputs
 from worldattention.app.pace import Pace
@@ -91,6 +92,7 @@ class Director:
         self._left: dict[str, Left] = {}  # frames and records of the branches that were left
         self.outputs = Outputs(reel, telemetry, publish)
         self._pace = Pace()
+        self._awake = 1.0
         self.running = False
         self.failed = False
         self.epoch = 0
@@ -144,7 +146,7 @@ class Director:
         """Makes a block. Raises Cancelled."""
         assert self._session is not None
         block, branch = self.block, self._session.branch
-        with self._pace.block(self._new_prompt) as due:
+        with self._pace.block(self._new_prompt, first=block == 0) as due:
             self._publish(Begun(self.epoch, block, self.seconds(block + 1), due))
             result = self._session.step(self._between_steps)
         if self._session.branch != branch:  # a past of another sitting was left for a new one
@@ -157,6 +159,9 @@ class Director:
         due = self._pace.went_on()
         if due is not None:
             self._publish(Due(self.epoch, due))
+        if self._engine is not None and self._engine.awake != self._awake:
+            self._awake = self._engine.awake
+            self._publish(Waking(self.epoch, self._awake))
         return self._cancelled()
 
     @property

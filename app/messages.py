@@ -27,6 +27,8 @@ class EngineLike(Protocol):
     @property
     def block(self) -> int: ...
     @property
+    def awake(self) -> float: ...
+    @property
     def device_name(self) -> str: ...
     @property
     def backend(self) -> str: ...
@@ -325,6 +327,14 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
+class Waking:
+    """How much is made, as a share, of what goes before a world's first pictures."""
+
+    epoch: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class WouldRecall:
     """The moments that `text` would recall if it were said now, best first.
 
@@ -389,6 +399,7 @@ Message = (
     | Branched
     | Begun
     | Due
+    | Waking
     | WouldRecall
     | Made
     | Failed

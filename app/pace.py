@@ -13,8 +13,8 @@ from worldattention.core.geometry import FPS
 
 REMEMBERED_BLOCKS = 16
 """Their slowest tells when to begin another, their mean when it will be there."""
-KNOWN_FROM = 4
-"""Blocks before the pace is trusted: the first ones load what they need."""
+KNOWN_FROM = 3
+"""Blocks behind a world's first before the pace is trusted: they load what they need."""
 SWITCHES = 4
 DEARER = 1.5
 """A block of a new prompt takes so many times as long as others, until one was seen."""
@@ -59,21 +59,23 @@ class Pace:
         self._hurried = True
 
     @contextmanager
-    def block(self, new_prompt: bool = False) -> Iterator[float | None]:
-        """Around the making of a block. One that was not finished tells nothing.
+    def block(self, new_prompt: bool = False, first: bool = False) -> Iterator[float | None]:
+        """Around the making of a block. One that was not finished, or is a world's `first`, tells nothing.
 
         Yields the moment, by `time.perf_counter`, at which it will probably be there; None: not known yet.
         """
         self._new, self._begin, self._asked = new_prompt, time.perf_counter(), []
         self._due = self._expected()
         yield self._due
+        self._hurried = False
+        if first:  # more is made before it than is shown
+            return
         seconds = time.perf_counter() - self._begin
         if not new_prompt:
             self._steady.append(seconds)
         elif self._known:
             self._dearer.append(seconds / max(fmean(self._steady), INSTANT_S))
         self._shares[new_prompt] = tuple(asked / max(seconds, INSTANT_S) for asked in self._asked)
-        self._hurried = False
 
     def went_on(self) -> float | None:
         """The block has come to another of its steps. Tells when it will be there, where that has changed by much."""

@@ -59,6 +59,7 @@ class Presenter(QObject):
         world.said.connect(self._said)
         world.configured.connect(self._configured)
         world.begun.connect(self._begun)
+        world.waking.connect(self._show_waking)
         world.would_recall.connect(self._would_recall)
         world.made.connect(self._made)
         world.failed.connect(self._failed)
@@ -178,10 +179,12 @@ class Presenter(QObject):
 
     def _begun(self, message: Begun) -> None:
         self._model.set_locked(message.locked_seconds)
+        self._show_waking()
+
+    def _show_waking(self, share: float | None = None) -> None:
         if not self._world.reel.made and not self._window.replay.active:
-            self._lay_over(
-                lambda: Overlay(self.tr("Waking the world"), self.tr("The first pictures are being made"))
-            )
+            made = self.tr("The first pictures are being made")
+            self._lay_over(lambda: Overlay(self.tr("Waking the world"), made, share))
 
     def _would_recall(self, message: WouldRecall) -> None:
         foreseen = foreseen_of(message.preview, self._model, self._world.thumbnail)

@@ -40,6 +40,7 @@ from worldattention.app.messages import (
     SetTimeline,
     SwitchBranch,
     Typing,
+    Waking,
     WouldRecall,
 )
 from worldattention.app.past import Past
@@ -71,6 +72,7 @@ class World(QObject):
     said = Signal(object, str)  # Acknowledged, prompt
     configured = Signal(object, object)  # Acknowledged, the settings that were asked for
     begun = Signal(object)  # Begun
+    waking = Signal(float)
     branched = Signal(object)  # Branched
     branch_refused = Signal(str)
     saved = Signal(object, str)  # the folder of a saved world, and why it could not be
@@ -128,8 +130,8 @@ class World(QObject):
 
     @property
     def made_fps(self) -> float | None:
-        """Frames a second at which the last blocks were made."""
-        recent = list(self.telemetry)[-4:]
+        """Frames a second at which the last blocks were made. The first, before which more is made, tells nothing."""
+        recent = [record for record in list(self.telemetry)[-4:] if record.block]
         milliseconds = sum(record.stage_ms["total"] for record in recent)
         return 1000.0 * sum(record.frames for record in recent) / milliseconds if milliseconds > 0 else None
 
@@ -355,6 +357,8 @@ class World(QObject):
                 self.begun.emit(message)
             case Due(epoch=self._epoch):
                 self.playback.expect(message.due)
+            case Waking(epoch=self._epoch):
+                self.waking.emit(message.share)
             case WouldRecall(epoch=self._epoch):
                 self.would_recall.emit(message)
             case Failed(epoch=self._epoch):

@@ -123,6 +123,13 @@ class Engine:
         self.epoch += 1
 
     @property
+    def awake(self) -> float:
+        """How much is made, as a share, of what goes before the first block that is shown."""
+        if self.block or not self.model.beginning.unseen:
+            return 1.0
+        return 0.0 if self._prelude is None else self._prelude.share
+
+    @property
     def records(self) -> Sequence[BlockRecord]:
         """What every block was made from (do not change the list)."""
         return self._journal.records

@@ -43,6 +43,11 @@ class Prelude:
         """Whether all is made that the world takes."""
         return self._memory is None
 
+    @property
+    def share(self) -> float:
+        """How much is made of what nobody sees."""
+        return min(1.0, len(self._made) / self._model.beginning.unseen)
+
     def is_of(self, config: EngineConfig, spoken: Spoken) -> bool:
         """Whether it is the one of this configuration and prompt."""
         return (self._config, self._spoken.text) == (config, spoken.text)

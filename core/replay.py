@@ -29,7 +29,7 @@ class ReplayEngine:
     def __init__(self, recorded: RecordedSession) -> None:
         self.recorded = recorded
         self.block = 0
-        self.device_name, self.backend = "recording", "no engine"
+        self.device_name, self.backend, self.awake = "recording", "no engine", 1.0
         self._frames: Generator[Frame, None, None] | None = None
         self._next: Frame | None = None
 

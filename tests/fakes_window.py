@@ -63,6 +63,7 @@ class Script:
     fail_load: Exception | None = None
     fail_at: dict[int, Exception] = field(default_factory=dict)
     refuse: UserError | None = None
+    waking: int = 0  # how often the first step looks for `cancel` while what goes before the world is made
     hold: threading.Event | None = None  # a step waits for it, and obeys `cancel` meanwhile
     steps: list[tuple[int, str]] = field(default_factory=list)
     configs: list[EngineConfig] = field(default_factory=list)
@@ -80,7 +81,7 @@ class FakeEngine:
         self.script, self.config = script, config
         self.geometry = POCKET_GEOMETRY
         self.block = 0
-        self.device_name, self.backend = "cpu", "scripted"
+        self.device_name, self.backend, self.awake = "cpu", "scripted", 1.0
         self._prompt: str | None = None
         self._chunk = -1
         self._chunks: list[str] = []
@@ -113,6 +114,10 @@ class FakeEngine:
 
     def step(self, prompt: str, cancel: Callable[[], bool] | None = None) -> BlockResult:
         begin = time.perf_counter()
+        for made in range(self.script.waking if self.block == 0 else 0):
+            self.awake = made / self.script.waking
+            self._wait(cancel)
+        self.awake = 1.0
         self._wait(cancel)
         if (error := self.script.fail_at.pop(self.block, None)) is not None:
             raise error

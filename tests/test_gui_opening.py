@@ -110,6 +110,19 @@ def test_a_recording_is_read_with_progress(make_window, qtbot, monkeypatch, tmp_
     assert one.world_ended
 
 
+def test_it_is_shown_how_far_a_world_is_before_its_first_pictures(make_window, qtbot):
+    one = make_window(start=False)
+    one.script.waking = 5
+    shown, show = [], one.viewport.show_overlay
+    one.viewport.show_overlay = lambda overlay: (shown.append(overlay), show(overlay))
+    one.start()
+    qtbot.waitUntil(lambda: one.world.reel.made >= 24, timeout=WAIT)
+    first = [overlay for overlay in shown if overlay and overlay.text == "The first pictures are being made"]
+    shares = list(dict.fromkeys(overlay.fraction for overlay in first))
+    assert shares == [None, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert one.viewport.overlay is None
+
+
 @pytest.mark.parametrize("cancel", [False, True])
 def test_the_past_of_a_saved_world_is_decoded_with_progress(make_window, qtbot, cancel):
     one = make_window(start=False, setup={"open_session": PastSession})

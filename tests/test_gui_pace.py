@@ -64,6 +64,20 @@ def test_a_new_prompt_of_the_timeline_is_begun_sooner_by_what_switches_take_and_
     assert (one.frames_ahead(12), one.frames_ahead(12, new_prompt=True)) == (5, 9)
 
 
+def test_a_worlds_first_block_tells_nothing_of_those_behind_it(clock):
+    """More is made before it than is shown."""
+    one = Pace()
+    one.hurry()
+    with one.block(first=True):
+        clock.now += 5.0
+    assert one.frames_ahead(12) == 12, "it is hurried no more"
+    for _ in range(KNOWN_FROM):
+        make(one, clock, 0.05)
+    assert one.frames_ahead(12) == 2
+    with one.block() as due:
+        assert due - clock.now == pytest.approx(0.05)
+
+
 def test_a_prompt_is_hurried_for_one_block(clock):
     one = Pace()
     for _ in range(KNOWN_FROM):
@@ -81,8 +95,8 @@ def test_a_block_is_due_after_the_mean_of_steady_ones_and_a_new_prompts_after_wh
     clock,
 ):
     one = Pace()
-    for seconds in (0.4, 0.6, 0.5, 0.5):
-        with one.block() as due:
+    for number, seconds in enumerate((4.0, 0.4, 0.6, 0.5)):
+        with one.block(first=not number) as due:
             assert due is None
             clock.now += seconds
     with one.block() as due:
@@ -125,20 +139,20 @@ def test_frames_never_run_out_while_blocks_take_as_long_as_lately(clock):
 
 
 def test_a_quick_world_waits_until_few_frames_are_left_and_a_prompt_ends_the_wait(clock):
-    one = Desk()  # by that clock its blocks take no time at all
+    one, known = Desk(), 1 + KNOWN_FROM  # by that clock its blocks take no time at all
     one.worker.start()
     try:
         one.post(m.SetRunning, True)
-        for block in range(KNOWN_FROM):
+        for block in range(known):
             one.block(block)
             one.worker.played(12 * block)
-        one.worker.played(12 * KNOWN_FROM - 2)
+        one.worker.played(12 * known - 2)
         time.sleep(0.2)
-        assert one.reel.made == 12 * KNOWN_FROM
-        one.worker.played(12 * KNOWN_FROM - 1)
-        one.block(KNOWN_FROM)
+        assert one.reel.made == 12 * known
+        one.worker.played(12 * known - 1)
+        one.block(known)
         time.sleep(0.1)
-        assert one.reel.made == 12 * KNOWN_FROM + 12
+        assert one.reel.made == 12 * known + 12
         said = one.answer(one.post(m.Say, "something else"))
         one.block(said.block)
         assert dict(one.script.steps)[said.block] == "something else"

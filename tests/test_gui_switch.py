@@ -153,16 +153,16 @@ class Stepping(FakeSession):
 def test_the_picture_is_told_when_a_block_will_be_there_and_when_that_changes(qtbot, monkeypatch):
     script = Script(step_s=0.02, load_s=0.01)
     world = World(opener(script), Stepping, EngineConfig(), make_timeline([Event(1, 0.0, 600.0, "a boat")]))
-    told, expect = [], world.playback.expect
+    told, known, expect = [], 1 + KNOWN_FROM, world.playback.expect
     monkeypatch.setattr(world.playback, "expect", lambda moment: (told.append(moment), expect(moment)))
     try:
         world.start()
         world.playback.play()
-        qtbot.waitUntil(lambda: len(told) > KNOWN_FROM + 1, timeout=20000)
-        assert told[:KNOWN_FROM] == [None] * KNOWN_FROM
-        assert all(moment is not None for moment in told[KNOWN_FROM:])
+        qtbot.waitUntil(lambda: len(told) > known + 1, timeout=20000)
+        assert told[:known] == [None] * known
+        assert all(moment is not None for moment in told[known:])
         script.step_s = 0.3
         # one moment for every block that is begun once the pace is known; more are said while one is made
-        qtbot.waitUntil(lambda: len(told) - told.count(None) > world.blocks - KNOWN_FROM + 1, timeout=20000)
+        qtbot.waitUntil(lambda: len(told) - told.count(None) > world.blocks - known + 1, timeout=20000)
     finally:
         assert world.close()

@@ -83,6 +83,17 @@ def test_what_nobody_sees_goes_through_the_first_and_the_last_step(make):
     assert hurried((1000.0,)) == (1000.0,)
 
 
+def test_it_tells_how_far_it_is(make):
+    engine, shares = make(), []
+    assert engine.awake == 0.0
+    engine.step(PROMPT, lambda: shares.append(engine.awake) or False)
+    assert list(dict.fromkeys(shares)) == [0.0, 0.5, 1.0]
+    assert engine.awake == 1.0
+    engine.reset()
+    assert engine.awake == 0.0
+    assert make(unseen=0, led=0).awake == 1.0
+
+
 def test_another_prompt_ends_it_for_good(make):
     engine, led = make(), make()
     for _ in range(LED):
