@@ -11,6 +11,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable
 
+from worldattention.app.engine_like import EngineLike, OpenEngine, OpenSession, SessionLike
 from worldattention.app.foresight import Foresight
 from worldattention.app.messages import (
     Begun,
@@ -19,13 +20,10 @@ from worldattention.app.messages import (
     Configure,
     DeleteBranch,
     Due,
-    EngineLike,
     Export,
     Loading,
     Made,
     Message,
-    OpenEngine,
-    OpenSession,
     Ready,
     Record,
     RenameBranch,
@@ -34,7 +32,6 @@ from worldattention.app.messages import (
     Rewind,
     SaveWorld,
     Say,
-    SessionLike,
     SetRunning,
     SetTimeline,
     SwitchBranch,
@@ -92,7 +89,6 @@ class Director:
         self._left: dict[str, Left] = {}  # frames and records of the branches that were left
         self.outputs = Outputs(reel, telemetry, publish)
         self._pace = Pace()
-        self._awake = 1.0
         self.running = False
         self.failed = False
         self.epoch = 0
@@ -159,9 +155,8 @@ class Director:
         due = self._pace.went_on()
         if due is not None:
             self._publish(Due(self.epoch, due))
-        if self._engine is not None and self._engine.awake != self._awake:
-            self._awake = self._engine.awake
-            self._publish(Waking(self.epoch, self._awake))
+        if self._engine is not None and self._engine.awake < 1.0:
+            self._publish(Waking(self.epoch, self._engine.awake))
         return self._cancelled()
 
     @property

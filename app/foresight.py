@@ -6,7 +6,8 @@ import logging
 import threading
 from collections.abc import Callable
 
-from worldattention.app.messages import ForeseeingEngine, Typing, UnderstandingEngine, WouldRecall
+from worldattention.app.engine_like import ForeseeingEngine, UnderstandingEngine
+from worldattention.app.messages import Typing, WouldRecall
 
 log = logging.getLogger(__name__)
 

@@ -17,11 +17,11 @@ from worldattention.app.actions import RECENT, SAMPLES, SPECS, fill_menus, make_
 from worldattention.app.appearance import Appearance
 from worldattention.app.branching import Branching
 from worldattention.app.edit_actions import EditActions
+from worldattention.app.engine_like import OpenEngine, OpenSession
 from worldattention.app.exporting import ExportFlow
 from worldattention.app.failure import FailureFlow
 from worldattention.app.library import Library
 from worldattention.app.links import PageLinks
-from worldattention.app.messages import OpenEngine, OpenSession
 from worldattention.app.notifications import ERROR, WARNING, Notifications
 from worldattention.app.opening import Opening
 from worldattention.app.panels.panels import Panels

@@ -2,130 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
+from worldattention.app.engine_like import PreviewLike
 from worldattention.app.export import ExportJob
-from worldattention.app.segments import Frames
 from worldattention.core.config import EngineConfig
 from worldattention.core.geometry import Geometry
 from worldattention.core.history import BlockRecord, History
 from worldattention.core.project import Project
-from worldattention.core.telemetry import BlockResult, BlockTelemetry
+from worldattention.core.telemetry import BlockTelemetry
 from worldattention.core.timeline import Timeline
-
-Progress = Callable[[str, float], None]
-
-
-class EngineLike(Protocol):
-    """The part of `core.engine.Engine` that the window needs."""
-
-    @property
-    def geometry(self) -> Geometry: ...
-    @property
-    def block(self) -> int: ...
-    @property
-    def awake(self) -> float: ...
-    @property
-    def device_name(self) -> str: ...
-    @property
-    def backend(self) -> str: ...
-    def configure(self, config: EngineConfig) -> int: ...
-    def close(self) -> None: ...
-
-
-class PageLike(Protocol):
-    """A page of the bank: latent frames `first_frame` .. `first_frame + frames`."""
-
-    @property
-    def id(self) -> int: ...
-    @property
-    def first_frame(self) -> int: ...
-    @property
-    def frames(self) -> int: ...
-
-
-class ChunkPreviewLike(Protocol):
-    """A chunk that a prompt would recall, with the cosine of its prompt (stage 1)."""
-
-    @property
-    def chunk(self) -> int: ...
-    @property
-    def similarity(self) -> float: ...
-    @property
-    def prompt(self) -> str: ...
-    @property
-    def pages(self) -> Sequence[PageLike]: ...
-    @property
-    def event(self) -> str: ...
-
-
-class PreviewLike(Protocol):
-    """The chunks that a prompt would recall, best first."""
-
-    @property
-    def prompt(self) -> str: ...
-    @property
-    def chunks(self) -> Sequence[ChunkPreviewLike]: ...
-
-
-@runtime_checkable
-class ForeseeingEngine(Protocol):
-    """An engine that can say what a prompt would recall, without making anything."""
-
-    def preview(self, prompt: str) -> PreviewLike: ...
-    def prefetch(self, preview: PreviewLike) -> None: ...
-
-
-class UnderstoodLike(Protocol):
-    """What a world makes of a text: whether it knows it, and the nearest that it knows."""
-
-    @property
-    def known(self) -> bool: ...
-    @property
-    def nearest(self) -> str: ...
-
-
-@runtime_checkable
-class UnderstandingEngine(Protocol):
-    """An engine that can say whether its world knows what a prompt names."""
-
-    def understand(self, prompt: str) -> UnderstoodLike | None: ...
-
-
-class SessionLike(Protocol):
-    """The part of `core.session.Session` that the window needs. `engine` is the current branch's."""
-
-    timeline: Timeline
-
-    @property
-    def engine(self) -> EngineLike: ...
-    @property
-    def history(self) -> History: ...
-    @property
-    def branch(self) -> str: ...
-    @property
-    def last_record(self) -> BlockRecord: ...
-    def begin(self, history: History) -> None: ...
-    def say(self, prompt: str) -> int: ...
-    def step(self, cancel: Callable[[], bool] | None = None) -> BlockResult: ...
-    def reset(self) -> None: ...
-    def configure(self, config: EngineConfig) -> int: ...
-    def rewind(self, block: int, name: str) -> None: ...
-    def switch(self, name: str) -> None: ...
-    def past(self) -> Iterable[tuple[Frames, BlockTelemetry | None, BlockRecord]]: ...
-    def save(self, folder: Path, project: Project, pages: bool, telemetry: Iterable[str]) -> None: ...
-    def rename(self, name: str, new: str) -> None: ...
-    def delete(self, name: str) -> None: ...
-    def restore(self, name: str) -> None: ...
-    def close(self) -> None: ...
-
-
-OpenEngine = Callable[[EngineConfig, Progress], EngineLike]
-OpenSession = Callable[[EngineLike, Timeline], SessionLike]
-
 
 # Window -> worker. `epoch` names the world that the sender saw; the worker drops commands of older worlds.
 

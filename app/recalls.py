@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from PySide6.QtGui import QImage
 
+from worldattention.app.engine_like import PreviewLike
 from worldattention.app.memory_strip import Memory
-from worldattention.app.messages import PreviewLike
 from worldattention.app.texts import translate
 from worldattention.app.timeline.marks import Arc
 from worldattention.app.timeline.model import TimelineModel

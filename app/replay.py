@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 
 from worldattention.app import file_dialogs
-from worldattention.app.messages import EngineLike, OpenEngine, OpenSession, Progress, SessionLike
+from worldattention.app.engine_like import EngineLike, OpenEngine, OpenSession, Progress, SessionLike
 from worldattention.core.config import EngineConfig
 from worldattention.core.project import Project, ProjectSettings
 from worldattention.core.recorded import RecordedSession, open_recorded

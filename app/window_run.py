@@ -22,10 +22,10 @@ from worldattention.app import icons
 from worldattention.app.appearance import Appearance, remembered, take_on
 from worldattention.app.collector import collecting
 from worldattention.app.commandline import console
+from worldattention.app.engine_like import EngineLike, OpenEngine, Progress, SessionLike
 from worldattention.app.latency import LatencyReport, measure_latency
 from worldattention.app.live_config import LiveConfig
 from worldattention.app.main_window import PROGRAM, MainWindow, Setup
-from worldattention.app.messages import EngineLike, OpenEngine, Progress, SessionLike
 from worldattention.app.panels.panels import TURN_MS
 from worldattention.app.preferences import PreferencesStore
 from worldattention.app.texts import translate

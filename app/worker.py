@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 
 from worldattention.app.director import Director
+from worldattention.app.engine_like import OpenEngine, OpenSession
 from worldattention.app.faults import explain
 from worldattention.app.foresight import Foresight
 from worldattention.app.messages import (
@@ -27,8 +28,6 @@ from worldattention.app.messages import (
     ExportDone,
     Failed,
     Message,
-    OpenEngine,
-    OpenSession,
     Restart,
     Rewind,
     Say,

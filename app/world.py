@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QImage
 
+from worldattention.app.engine_like import OpenEngine, OpenSession
 from worldattention.app.export import ExportJob
 from worldattention.app.known_history import KnownHistory
 from worldattention.app.messages import (
@@ -25,8 +26,6 @@ from worldattention.app.messages import (
     Failed,
     Loading,
     Made,
-    OpenEngine,
-    OpenSession,
     Ready,
     Record,
     Recorded,

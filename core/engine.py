@@ -247,8 +247,7 @@ class Engine:
         recall = self._memory.recall_due(prompt, self.block, changed, policy)
         velocity = self._velocity(draft, spoken, recall, cancel, watch)
         scene, shape = self._journal.scene(spoken.text), self.geometry.latent_shape
-        prelude, made = self._begun(spoken, scene, recall), self._prelude
-        self._prelude = made if prelude is None and made is not None and made.complete else prelude
+        prelude = self._begun(spoken, scene, recall)
         with watch("denoise"):
             if prelude is not None:
                 latents, table = prelude.block(self.block, cancel, self.attention_observer)
@@ -263,10 +262,10 @@ class Engine:
         go_on(cancel)
         with watch("decode"):
             frames = self._decoder.decode_block(latents[0]).numpy()
-            heads, kept = head_arrays(table), latents[0].cpu()  # here, where the device is waited for anyway
+            heads, made = head_arrays(table), latents[0].cpu()  # here, where the device is waited for anyway
         with watch("bank"):
             self._commit(draft, spoken, changed, keys, values)
-            self._journal.add(before, self._record(draft, spoken), kept)
+            self._journal.add(before, self._record(draft, spoken), made)
         telemetry = self._telemetry(draft, spoken, changed, heads, watch, len(frames))
         self.block += 1
         return BlockResult(frames, telemetry)
@@ -291,14 +290,15 @@ class Engine:
 
     def _begun(self, spoken: Spoken, scene: int, recall: bool) -> Prelude | None:
         """Whose latents the next block takes, as long as the world goes on as it began."""
-        beginning = self.model.beginning
-        if not beginning.unseen or self.block >= beginning.led or scene or recall:
+        beginning, prelude = self.model.beginning, self._prelude
+        early = beginning.unseen > 0 and self.block < beginning.led and not scene and not recall
+        if not early or not self._journal.as_begun(self.config):
+            if prelude is not None and not prelude.complete:  # it still holds keys and values
+                self._prelude = None
             return None
-        if not self._journal.as_begun(self.config):
-            return None
-        if self._prelude is not None and self._prelude.is_of(self.config, spoken):
-            return self._prelude
-        return Prelude(self.model, self.config, self._passes, spoken)
+        if prelude is None or not prelude.is_of(self.config, spoken):
+            self._prelude = Prelude(self.model, self.config, self._passes, spoken)
+        return self._prelude
 
     def _velocity(
         self, draft: Draft, spoken: Spoken, recall: bool, cancel: Callable[[], bool] | None, watch: Stopwatch
